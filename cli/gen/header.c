@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * header.c: writes the C header of a .ops file: for each operator the type of its kernels, the
+ * adapter that boxes for them, the macro that registers them, and two callers.
+ */
+#include "header.h"
+
+#include <string.h>
+
+/* An argument or result with its name in C. */
+typedef struct
+{
+  const char *name;
+  const ArgumentType *type;
+} Argument;
+
+typedef struct
+{
+  const char *name;
+  const ResultType *type;
+} Result;
+
+/* An operator while its C is written. */
+typedef struct
+{
+  GString *out;
+  const Operator *op;
+  char *c_name; /* aten_add_Tensor */
+  GPtrArray *names;
+  Argument arguments[64];
+  Result results[64];
+  unsigned n_arguments;
+  unsigned n_results;
+} Emission;
+
+static const char *const reserved[] = {
+  "auto",     "break",   "bool",     "case",     "char",     "class",  "const",     "default",
+  "delete",   "do",      "double",   "else",     "enum",     "extern", "float",     "for",
+  "friend",   "goto",    "if",       "inline",   "int",      "long",   "namespace", "new",
+  "operator", "private", "public",   "register", "restrict", "return", "short",     "signed",
+  "sizeof",   "static",  "struct",   "switch",   "template", "this",   "throw",     "typedef",
+  "typename", "union",   "unsigned", "using",    "virtual",  "void",   "volatile",  "while",
+  "call",     "error",   "keys",     "op",       "status",   "good",   "values",    "outputs",
+  "kind",     "typed"
+};
+
+G_GNUC_PRINTF (2, 3)
+static void
+emit (Emission *e, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_string_append_vprintf (e->out, format, arguments);
+  va_end (arguments);
+}
+
+static bool
+is_used (const Emission *e, const char *name)
+{
+  for (unsigned i = 0; i < e->names->len; i++)
+    if (strcmp (e->names->pdata[i], name) == 0)
+      return true;
+  return false;
+}
+
+/* A name that is no word of C and not used in this function yet. */
+static const char *
+c_name_for (Emission *e, const char *name)
+{
+  char *unique = g_strdup (name);
+  bool is_reserved = false;
+  for (unsigned i = 0; i < XP_LENGTH (reserved); i++)
+    is_reserved |= strcmp (reserved[i], name) == 0;
+  while (is_reserved || is_used (e, unique))
+    {
+      char *longer = g_strconcat (unique, "_", NULL);
+      g_free (unique);
+      unique = longer;
+      is_reserved = false;
+    }
+  g_ptr_array_add (e->names, unique);
+  return unique;
+}
+
+static gboolean
+set_unsupported (const Operator *op, const OperatorFile *file, const XpArgument *argument,
+                 const char *what, GError **error)
+{
+  g_autofree char *type = xp_type_to_string (argument->type);
+  xp_error_set (error, XP_ERROR_SCHEMA_SYNTAX, NULL,
+                "%s:%d: no C form for the %s type %s; register this operator with boxed kernels",
+                file->path, op->line, what, type);
+  return FALSE;
+}
+
+static gboolean
+take_operator (Emission *e, const OperatorFile *file, GError **error)
+{
+  const XpSchema *schema = e->op->schema;
+  e->n_arguments = schema->n_arguments;
+  e->n_results = schema->n_returns;
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    {
+      e->arguments[i] = (Argument){ c_name_for (e, schema->arguments[i].name),
+                                    argument_type (schema->arguments[i].type) };
+      if (e->arguments[i].type == NULL)
+        return set_unsupported (e->op, file, &schema->arguments[i], "argument", error);
+    }
+  for (unsigned i = 0; i < e->n_results; i++)
+    {
+      const char *name = schema->returns[i].name;
+      g_autofree char *numbered = g_strdup_printf (e->n_results > 1 ? "result%u" : "result", i);
+      bool has_name = name[0] != '\0' && !is_used (e, name);
+      e->results[i] = (Result){ c_name_for (e, has_name ? name : numbered),
+                                result_type (schema->returns[i].type) };
+      if (e->results[i].type == NULL)
+        return set_unsupported (e->op, file, &schema->returns[i], "return", error);
+    }
+  return TRUE;
+}
+
+/* --- Parts of functions. --- */
+
+/* `XpTensor *self, double s, XpTensor **result, GError **error` */
+static void
+emit_parameters (Emission *e)
+{
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    emit (e, "%s%s, ", e->arguments[i].type->c, e->arguments[i].name);
+  for (unsigned i = 0; i < e->n_results; i++)
+    emit (e, "%s*%s, ", e->results[i].type->c, e->results[i].name);
+  emit (e, "GError **error");
+}
+
+static void
+emit_arguments (Emission *e, bool by_address)
+{
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    emit (e, "%s, ", e->arguments[i].name);
+  for (unsigned i = 0; i < e->n_results; i++)
+    emit (e, "%s%s, ", by_address ? "&" : "", e->results[i].name);
+  emit (e, "error");
+}
+
+static void
+emit_comment (Emission *e)
+{
+  g_autofree char *schema = xp_schema_to_string (e->op->schema);
+  emit (e, "/* %s\n", schema);
+  if (e->op->description != NULL)
+    emit (e, " *\n * %s\n", e->op->description);
+  emit (e, " */\n");
+}
+
+static void
+emit_type (Emission *e)
+{
+  g_autofree char *name = xp_schema_operator_name (e->op->schema);
+  g_autofree char *signature = xp_schema_signature (e->op->schema);
+  emit (e, "typedef XpStatus (*xp_%s_fn) (XpCall *call, ", e->c_name);
+  emit_parameters (e);
+  emit (e, ");\n\n#define XP_%s_SIGNATURE \"%s\"\n\n", e->c_name, signature);
+  emit (e,
+        "static XpOperatorHandle xp_%s_handle G_GNUC_UNUSED\n    = { \"%s\", XP_%s_SIGNATURE, NULL "
+        "};\n\n",
+        e->c_name, name, e->c_name);
+}
+
+/* The boxed form of a typed kernel. */
+static void
+emit_adapter (Emission *e)
+{
+  emit (e,
+        "static G_GNUC_UNUSED XpStatus\nxp_%s_adapter (XpCall *call, G_GNUC_UNUSED const XpValue "
+        "*values, G_GNUC_UNUSED XpValue *outputs, GError **error)\n{\n  bool good = true;\n",
+        e->c_name);
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    {
+      const Argument *argument = &e->arguments[i];
+      if (argument->type->storage != NULL)
+        emit (e, "  %s %s_value;\n  %s%s = xp_unbox_%s (&values[%u], &%s_value, &good);\n",
+              argument->type->storage, argument->name, argument->type->c, argument->name,
+              argument->type->unbox, i, argument->name);
+      else
+        emit (e, "  %s%s = xp_unbox_%s (&values[%u], &good);\n", argument->type->c, argument->name,
+              argument->type->unbox, i);
+    }
+  emit (e, "  if (G_UNLIKELY (!good))\n    return xp_unbox_failed (call, values, error);\n");
+  for (unsigned i = 0; i < e->n_results; i++)
+    emit (e, "  %s%s = %s;\n", e->results[i].type->c, e->results[i].name,
+          e->results[i].type->empty);
+  emit (e, "  XpStatus status = ((xp_%s_fn) xp_call_kernel (call)->typed) (call, ", e->c_name);
+  emit_arguments (e, true);
+  emit (e, ");\n");
+  for (unsigned i = 0; i < e->n_results; i++)
+    {
+      g_autofree char *value = g_strdup_printf (e->results[i].type->give, e->results[i].name);
+      emit (e, "  outputs[%u] = %s;\n", i, value);
+    }
+  emit (e, "  return status;\n}\n\n");
+}
+
+static void
+emit_registration (Emission *e)
+{
+  const XpSchema *schema = e->op->schema;
+  const char *colons = strstr (schema->name, "::");
+  emit (e,
+        "/* Registers a typed kernel; one of another type does not compile. */\n"
+        "#define xp_impl_%s(m, function) \\\n"
+        "  xp_impl_typed_ (m, \"%s%s%s\", xp_%s_fn, xp_%s_adapter, XP_%s_SIGNATURE, function)\n\n",
+        e->c_name, colons + 2, schema->overload[0] != '\0' ? "." : "", schema->overload, e->c_name,
+        e->c_name, e->c_name);
+}
+
+/* Where a typed caller goes when its kernel cannot be called as it stands. */
+static void
+emit_boxed (Emission *e)
+{
+  emit (
+      e,
+      "static XP_COLD G_GNUC_UNUSED XpStatus\nxp_%s_boxed_ (XpOperator *op, XpCall *call, XpStatus "
+      "status, XpKeySet keys, XpCallKind kind, ",
+      e->c_name);
+  emit_parameters (e);
+  emit (e, ")\n{\n  XpValue values[%u];\n  XpValue outputs[%u];\n", MAX (e->n_arguments, 1),
+        MAX (e->n_results, 1));
+  emit (e, "  static const uint8_t tags[] = { ");
+  for (unsigned i = 0; i < e->n_results; i++)
+    emit (e, "%s, ", e->results[i].type->tag);
+  emit (e, "0 };\n");
+  for (unsigned i = 0; i < e->n_results; i++)
+    if (e->results[i].type->clear != NULL)
+      {
+        g_autofree char *clear = g_strdup_printf (e->results[i].type->clear, e->results[i].name);
+        emit (e, "  if (status != XP_OK)\n    %s;\n", clear);
+      }
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    if (e->arguments[i].type->box == NULL)
+      emit (e, "  values[%u] = xp_value_tensor (%s);\n", i, e->arguments[i].name);
+    else
+      emit (e, "  values[%u] = xp_box_%s (%s);\n", i, e->arguments[i].type->box,
+            e->arguments[i].name);
+  emit (e,
+        "  status = xp_call_boxed_instead (op, call, status, keys, kind, values, outputs, error);\n"
+        "  status = xp_unbox_results (op, status, outputs, tags, error);\n");
+  for (unsigned i = 0; i < e->n_results; i++)
+    {
+      g_autofree char *output = g_strdup_printf ("outputs[%u]", i);
+      g_autofree char *take = g_strdup_printf (e->results[i].type->take, output);
+      emit (e, "  *%s = status == XP_OK ? %s : %s;\n", e->results[i].name, take,
+            e->results[i].type->empty);
+    }
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    if (e->arguments[i].type->makes_object)
+      emit (e, "  xp_value_clear (&values[%u]);\n", i);
+  emit (e, "  return status;\n}\n\n");
+}
+
+/* NULL for a tensor that is not optional is a mistake of the caller's. */
+static void
+emit_null_checks (Emission *e)
+{
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    if (strcmp (e->arguments[i].type->schema, "Tensor") == 0)
+      emit (e, "  if (G_UNLIKELY (%s == NULL))\n    return xp_unbox_null (op, \"%s\", error);\n",
+            e->arguments[i].name, e->arguments[i].name);
+}
+
+static void
+emit_keys (Emission *e)
+{
+  unsigned n = 0;
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    {
+      const char *type = e->arguments[i].type->schema;
+      const char *name = e->arguments[i].name;
+      if (strcmp (type, "Tensor") == 0)
+        emit (e,
+              n++ == 0 ? "  XpKeySet keys = %s->keys;\n"
+                       : "  keys = xp_key_set_union (keys, %s->keys);\n",
+              name);
+    }
+  if (n == 0)
+    emit (e, "  XpKeySet keys = { 0, 0 };\n");
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    {
+      const char *type = e->arguments[i].type->schema;
+      const char *name = e->arguments[i].name;
+      if (strcmp (type, "Tensor?") == 0)
+        emit (e, "  keys = xp_keys_add_tensor (keys, %s);\n", name);
+      else if (strcmp (type, "Tensor[]") == 0 || strcmp (type, "Tensor?[]") == 0)
+        emit (e, "  keys = xp_keys_add_tensors (keys, %s);\n", name);
+      else if (strcmp (type, "Tensor[]?") == 0)
+        emit (e, "  keys = %s != NULL ? xp_keys_add_tensors (keys, *%s) : keys;\n", name, name);
+    }
+}
+
+static void
+emit_caller (Emission *e, bool is_redispatch)
+{
+  emit (e, "static inline XpStatus\nxp_%s%s (", e->c_name, is_redispatch ? "_redispatch" : "");
+  if (is_redispatch)
+    emit (e, "XpKeySet keys, ");
+  emit_parameters (e);
+  emit (e, ")\n{\n  XpOperator *op = xp_operator_handle_get (&xp_%s_handle);\n", e->c_name);
+  emit_null_checks (e);
+  if (!is_redispatch)
+    emit_keys (e);
+  emit (e,
+        "  XpStatus status = XP_OK;\n"
+        "  XP_CALL_SCOPE XpCall *call = xp_call_enter%s (op, keys);\n"
+        "  if (G_LIKELY (call != NULL))\n"
+        "    {\n"
+        "      XpTypedFunction typed = xp_call_kernel (call)->typed;\n"
+        "      if (G_LIKELY (typed != NULL))\n"
+        "        {\n",
+        is_redispatch ? "_with_keys" : "");
+  for (unsigned i = 0; i < e->n_results; i++)
+    emit (e, "          *%s = %s;\n", e->results[i].name, e->results[i].type->empty);
+  emit (e, "          status = ((xp_%s_fn) typed) (call, ", e->c_name);
+  emit_arguments (e, false);
+  emit (e,
+        ");\n"
+        "          if (G_LIKELY (status == XP_OK))\n"
+        "            return XP_OK;\n"
+        "        }\n"
+        "    }\n"
+        "  return xp_%s_boxed_ (op, call, status, keys, %s, ",
+        e->c_name, is_redispatch ? "XP_CALL_REDISPATCH" : "XP_CALL_TYPED");
+  emit_arguments (e, false);
+  emit (e, ");\n}\n\n");
+}
+
+static char *
+make_c_name (const XpSchema *schema)
+{
+  const char *colons = strstr (schema->name, "::");
+  g_autofree char *name_space = g_strndup (schema->name, (size_t) (colons - schema->name));
+  return g_strconcat (name_space, "_", colons + 2, schema->overload[0] != '\0' ? "_" : "",
+                      schema->overload, NULL);
+}
+
+static gboolean
+emit_operator (GString *out, const OperatorFile *file, const Operator *op, GHashTable *c_names,
+               GError **error)
+{
+  Emission e = { .out = out,
+                 .op = op,
+                 .c_name = make_c_name (op->schema),
+                 .names = g_ptr_array_new_with_free_func (g_free) };
+  gboolean done = take_operator (&e, file, error);
+  if (done && !g_hash_table_add (c_names, g_strdup (e.c_name)))
+    {
+      xp_error_set (error, XP_ERROR_SCHEMA_SYNTAX, NULL,
+                    "%s:%d: two operators are called xp_%s in C; rename an overload", file->path,
+                    op->line, e.c_name);
+      done = FALSE;
+    }
+  if (done)
+    {
+      emit_comment (&e);
+      emit_type (&e);
+      emit_adapter (&e);
+      emit_registration (&e);
+      emit_boxed (&e);
+      emit_caller (&e, false);
+      emit_caller (&e, true);
+    }
+  g_free (e.c_name);
+  g_ptr_array_unref (e.names);
+  return done;
+}
+
+char *
+header_write (const OperatorFile *file, GError **error)
+{
+  g_autoptr (GHashTable) c_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autofree char *guard = g_ascii_strup (file->name_space, -1);
+  g_string_append_printf (
+      out,
+      "/* Made by `crosspoint gen` from %s. Do not edit.\n"
+      " *\n"
+      " * For each operator of the namespace %s: the type of its typed kernels, xp_impl_… to "
+      "register\n"
+      " * one, a typed caller, and one that redispatches. A caller's results are (transfer full); "
+      "they\n"
+      " * are empty where it fails. The errors are those of xp_operator_call().\n"
+      " */\n"
+      "#ifndef XP_OPS_%s_H\n#define XP_OPS_%s_H\n\n#include <crosspoint.h>\n\nG_BEGIN_DECLS\n\n",
+      file->path, file->name_space, guard, guard);
+  for (unsigned i = 0; i < file->operators->len; i++)
+    if (!emit_operator (out, file, file->operators->pdata[i], c_names, error))
+      return NULL;
+  g_string_append (out, "G_END_DECLS\n\n#endif\n");
+  return g_string_free (g_steal_pointer (&out), FALSE);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * types.h: how the types of schemas are passed in C.
+ */
+#pragma once
+
+#include <crosspoint.h>
+
+/* One type of a schema in C. */
+typedef struct
+{
+  const char *schema;  /* as a canonical signature prints it: `int[]?` */
+  const char *c;       /* `const XpInts *` */
+  const char *unbox;   /* the name after xp_unbox_ */
+  const char *box;     /* the name after xp_box_, NULL where xp_value_tensor() does */
+  const char *storage; /* what an optional value is kept in while it is unboxed, or NULL */
+  bool makes_object;   /* boxing it makes an object that is to be given back */
+} ArgumentType;
+
+/* NULL where the type has no C form. */
+const ArgumentType *argument_type (const XpType *type);
+
+/* A result in C. */
+typedef struct
+{
+  const char *schema;
+  const char *c;     /* what the caller's pointer points to */
+  const char *tag;   /* the XpTag of the value, XP_TAG_NONE for any Scalar */
+  const char *take;  /* the expression that takes it out of a value, with %s for the value */
+  const char *give;  /* the expression that makes a value of it, with %s for the variable */
+  const char *empty; /* what it holds before */
+  const char *clear; /* the statement that gives it back after a failure, with %s, or NULL */
+} ResultType;
+
+const ResultType *result_type (const XpType *type);

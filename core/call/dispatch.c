@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dispatch.c: boxed calls, the slow path into a call, and kernels that decline.
+ */
+#include "call/dispatch.h"
+#include "threads/threads.h"
+
+#include <string.h>
+
+/* --- The slow path into a call: a thread's first, one that wants attention, a deep one. --- */
+
+static XpKeySet
+effective_keys (const XpOperator *op, XpKeySet keys, XpCallKind kind)
+{
+  if (kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED)
+    return keys;
+  keys.backend |= xp_thread.included.backend;
+  uint32_t stripe = xp_row_stripe (keys.backend
+                                   & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+  keys.functionality = (keys.functionality | xp_thread.included.functionality)
+                       & ~xp_thread.excluded.functionality
+                       & __atomic_load_n (&cells[XP_ROW_STRIPES + stripe].unmasked,
+                                          __ATOMIC_RELAXED);
+  return keys;
+}
+
+/* How often @op is active on this thread with @key. */
+static unsigned
+count_active (const XpOperator *op, XpKey key)
+{
+  XpCall *end;
+  XpCall *frame = xp_thread_frames (&end);
+  unsigned n = 0;
+  for (; frame < end; frame++)
+    n += frame->op == op && frame->kernel != NULL && xp_call_key (frame) == key;
+  return n;
+}
+
+static uint32_t
+cell_index (const XpOperator *op, XpKeySet keys)
+{
+  uint64_t backends = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  return xp_row_index (op, keys.functionality, xp_row_stripe (backends));
+}
+
+/* Stores the kernel of a cell in the frame until the cell still holds it afterwards, with a fence
+ * in between. */
+static void
+hold_kernel (XpCall *call, uint32_t index)
+{
+  for (;;)
+    {
+      const XpCell *cells = __atomic_load_n (&call->op->cells, __ATOMIC_ACQUIRE);
+      const XpKernel *kernel = __atomic_load_n (&cells[index].kernel, __ATOMIC_ACQUIRE);
+      if (kernel == call->kernel)
+        return;
+      __atomic_store_n (&call->kernel, kernel, __ATOMIC_RELEASE);
+      __atomic_thread_fence (__ATOMIC_SEQ_CST);
+    }
+}
+
+static XpCall *
+push (XpOperator *op, XpKeySet keys, const void *stack)
+{
+  uint32_t index = cell_index (op, keys);
+  XpCall *call = xp_call_push (&xp_thread, op, keys, index, stack);
+  if (xp_threads_need_fence ())
+    {
+      __atomic_thread_fence (__ATOMIC_SEQ_CST);
+      hold_kernel (call, index);
+    }
+  return call;
+}
+
+bool (*xp_calls_forbidden_hook) (GError **error);
+
+typedef enum
+{
+  ENTERED,
+  FORBIDDEN,
+  NO_MEMORY,
+  NO_STACK,
+  TOO_OFTEN
+} Entered;
+
+static Entered
+enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, XpCall **call)
+{
+  const void *stack = xp_stack_pointer ();
+  if (xp_thread.attention & XP_ATTENTION_NO_CALLS)
+    return FORBIDDEN;
+  switch (xp_thread_make_room (stack))
+    {
+    case XP_THREAD_NO_MEMORY:
+      return NO_MEMORY;
+    case XP_THREAD_STACK_EXHAUSTED:
+    case XP_THREAD_FRAMES_EXHAUSTED:
+      return NO_STACK;
+    default:
+      break;
+    }
+  XpCall *end;
+  XpCall *frames = xp_thread_frames (&end);
+  unsigned limit = xp_recursion_limit ();
+  keys = effective_keys (op, keys, kind);
+  if ((size_t) (end - frames) >= limit && count_active (op, xp_key_set_highest (keys)) >= limit)
+    return TOO_OFTEN;
+  *call = push (op, keys, stack);
+  if (xp_thread.attention & XP_ATTENTION_TRACE)
+    xp_trace_call (*call, kind);
+  return ENTERED;
+}
+
+XpCall *
+xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind)
+{
+  XpCall *call = NULL;
+  return enter_slow (op, keys, kind, &call) == ENTERED ? call : NULL;
+}
+
+/* Nothing that watches calls today asks for their end; typed callers built now will tell it. */
+void
+xp_call_leave_slow (G_GNUC_UNUSED XpCall *call)
+{
+}
+
+/* The operators and keys that repeat at the end of the stack of calls, outermost first. */
+static char *
+describe_cycle (void)
+{
+  XpCall *end;
+  XpCall *frames = xp_thread_frames (&end);
+  size_t n = (size_t) (end - frames), period = 1;
+  for (; period <= n / 2; period++)
+    {
+      size_t i = 0;
+      while (i < period && end[-1 - (ptrdiff_t) i].op == end[-1 - (ptrdiff_t) (i + period)].op
+             && xp_call_key (&end[-1 - (ptrdiff_t) i])
+                    == xp_call_key (&end[-1 - (ptrdiff_t) (i + period)]))
+        i++;
+      if (i == period)
+        break;
+    }
+  GString *text = g_string_new (NULL);
+  if (period > n / 2)
+    period = MIN (n, 8);
+  for (size_t i = period; i > 0; i--)
+    g_string_append_printf (text, "%s [%s] -> ", xp_operator_name (end[-(ptrdiff_t) i].op),
+                            xp_key_name (xp_call_key (&end[-(ptrdiff_t) i])));
+  if (period > 0)
+    g_string_append (text, xp_operator_name (end[-(ptrdiff_t) period].op));
+  return g_string_free (text, FALSE);
+}
+
+static void
+set_not_entered (const XpOperator *op, XpKeySet keys, Entered why, GError **error)
+{
+  const char *name = xp_operator_name (op);
+  if (why == FORBIDDEN)
+    {
+      xp_calls_forbidden_hook (error);
+      return;
+    }
+  if (why == NO_MEMORY)
+    {
+      xp_error_set (error, XP_ERROR_NO_MEMORY, &(XpErrorDetails){ .op = (char *) name },
+                    "no memory for this thread's record of calls, needed to call %s", name);
+      return;
+    }
+  const char *key = xp_key_name (xp_key_set_highest (keys));
+  g_autofree char *cycle = describe_cycle ();
+  g_autofree char *reason = why == TOO_OFTEN
+                                ? g_strdup_printf (
+                                    "is active %u times on this thread, its recursion limit",
+                                    xp_recursion_limit ())
+                                : g_strdup ("would leave less than 64 KiB of this thread's stack");
+  xp_error_set (
+      error, XP_ERROR_RECURSION, &(XpErrorDetails){ .op = (char *) name, .key = (char *) key },
+      "maximum recursion depth exceeded: %s %s; the calls that repeat: %s", name, reason, cycle);
+}
+
+static XpCall *
+enter (XpOperator *op, XpKeySet keys, XpCallKind kind, GError **error)
+{
+  bool is_redispatch = kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED;
+  if (G_LIKELY (xp_thread.top < xp_thread.limit && xp_stack_pointer () >= xp_thread.stack_limit))
+    {
+      if (is_redispatch)
+        return xp_call_enter_with_keys_as (op, keys, kind);
+      if ((keys.backend & (keys.backend - 1)) == 0)
+        return xp_call_enter_as (op, keys, kind);
+    }
+  XpCall *call = NULL;
+  Entered entered = enter_slow (op, keys, kind, &call);
+  if (entered != ENTERED)
+    set_not_entered (op, effective_keys (op, keys, kind), entered, error);
+  return call;
+}
+
+/* --- Running kernels. --- */
+
+/* Points the call at the candidate number @number of its cell, under the lock, so that whoever
+ * takes it out of the table afterwards finds it in the frame. */
+static bool
+go_to_candidate (XpCall *call, unsigned number)
+{
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new ();
+  bool found = false;
+  g_mutex_lock (&xp_table_lock);
+  const Row *row = head_of (call->op)->row;
+  if (row->live == head_of (call->op))
+    xp_row_candidates (row, xp_call_key (call), candidates);
+  if (number < candidates->len)
+    {
+      const Registration *registration = candidates->pdata[number];
+      __atomic_store_n (&call->kernel, xp_registration_kernel (registration), __ATOMIC_SEQ_CST);
+      found = true;
+    }
+  g_mutex_unlock (&xp_table_lock);
+  return found;
+}
+
+static void
+add_reason (GString *reasons, const XpCall *call)
+{
+  const Registration *registration = xp_registration_of (call->kernel);
+  g_string_append_printf (reasons, "\n  %s (%s): %s",
+                          registration != NULL ? registration->location : "a kernel",
+                          registration != NULL ? registration->owner->name : "core",
+                          call->reason != NULL ? call->reason : "it gave no reason");
+}
+
+/* The kernel in the cell declined: the next of its key, then the lower rules. */
+static XP_COLD XpStatus
+run_next (XpCall *call, const BoxedCall *boxed)
+{
+  g_autoptr (GString) reasons = g_string_new (NULL);
+  const XpKernel *first = call->kernel;
+  XpStatus status = XP_DECLINED;
+  add_reason (reasons, call);
+  for (unsigned number = 0; status == XP_DECLINED && go_to_candidate (call, number); number++)
+    {
+      if (call->kernel == first)
+        continue;
+      status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
+      if (status == XP_DECLINED)
+        add_reason (reasons, call);
+    }
+  if (status != XP_DECLINED)
+    return status;
+  const char *name = xp_operator_name (call->op);
+  const char *key = xp_key_name (xp_call_key (call));
+  xp_error_set (boxed->error, XP_ERROR_DECLINED,
+                &(XpErrorDetails){ .op = (char *) name, .key = (char *) key },
+                "Could not run '%s' with arguments from the '%s' backend: every kernel declined "
+                "them.%s",
+                name, key, reasons->str);
+  return XP_FAILED;
+}
+
+static XP_COLD XpStatus
+finish_unusual (XpCall *call, XpStatus status, const BoxedCall *boxed)
+{
+  if (status == XP_DECLINED)
+    {
+      xp_values_clear (boxed->results, call->op->n_results);
+      status = run_next (call, boxed);
+    }
+  if (status == XP_OK)
+    return XP_OK;
+  xp_values_clear (boxed->results, call->op->n_results);
+  if (boxed->error != NULL && *boxed->error == NULL)
+    {
+      const Registration *registration = xp_registration_of (call->kernel);
+      const char *name = xp_operator_name (call->op);
+      xp_error_set (
+          boxed->error, XP_ERROR_INTERNAL,
+          &(XpErrorDetails){ .op = (char *) name,
+                             .plugin = registration != NULL ? registration->owner->name : NULL },
+          "the kernel of %s %s failed with status %d and set no error", name,
+          registration != NULL ? registration->location : "", (int) status);
+    }
+  return XP_FAILED;
+}
+
+XpStatus
+xp_call_run (XpCall *call, const BoxedCall *boxed)
+{
+  XpStatus status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
+  return G_LIKELY (status == XP_OK) ? XP_OK : finish_unusual (call, status, boxed);
+}
+
+/* A call got to a cell that is passed over, through an older mask or a key set of its own: it goes
+ * on to the next key below. */
+XpStatus
+xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results, GError **error)
+{
+  XpOperator *op = call->op;
+  XpKeySet keys = xp_key_set_remove (call->keys, xp_call_key (call));
+  uint32_t stripe = xp_row_stripe (keys.backend
+                                   & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+  keys.functionality &= __atomic_load_n (&cells[XP_ROW_STRIPES + stripe].unmasked,
+                                         __ATOMIC_RELAXED);
+  call->keys = keys;
+  hold_kernel (call, cell_index (op, keys));
+  if (keys.functionality == 0 && call->kernel->boxed == xp_fallthrough)
+    return xp_missing_kernel (call, arguments, results, error);
+  return xp_call_run (call, &(BoxedCall){ op, arguments, results, error });
+}
+
+/* Calls a kernel with arguments from several devices. Zero-dimensional CPU tensors are copied over
+ * where the kernel has not said that it takes them. */
+static XP_COLD XpStatus
+call_mixed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
+{
+  uint64_t copies;
+  XpDevice device;
+  XpValue arguments[64];
+  BoxedCall own = *boxed;
+  if (!xp_settle_devices (boxed->op, boxed->arguments, &keys, &copies, &device, boxed->error))
+    return XP_FAILED;
+  XP_CALL_SCOPE XpCall *call = enter (boxed->op, keys, kind, boxed->error);
+  if (call == NULL)
+    return XP_FAILED;
+  const Registration *registration = xp_registration_of (call->kernel);
+  if (copies == 0 || registration == NULL || (registration->flags & XP_KERNEL_CPU_SCALARS) != 0)
+    return xp_call_run (call, boxed);
+
+  XpStatus status = XP_OK;
+  memcpy (arguments, boxed->arguments, boxed->op->n_arguments * sizeof *arguments);
+  for (uint64_t bits = copies; bits != 0; bits &= bits - 1)
+    {
+      unsigned i = (unsigned) __builtin_ctzll (bits);
+      const XpTensor *scalar = boxed->arguments[i].as.tensor;
+      g_auto (XpValue) element = xp_tensor_get_element (scalar, 0);
+      XpTensor *copy = status == XP_OK ? xp_tensor_new_scalar (element, xp_tensor_dtype (scalar),
+                                                               device, boxed->error)
+                                       : NULL;
+      if (copy != NULL)
+        copy->flags = (copy->flags & ~(uint32_t) XP_TENSOR_IS_SCALAR)
+                      | (scalar->flags & XP_TENSOR_IS_SCALAR);
+      else
+        status = XP_FAILED;
+      arguments[i] = xp_value_tensor (copy);
+    }
+  own.arguments = arguments;
+  if (status == XP_OK)
+    status = xp_call_run (call, &own);
+  for (uint64_t bits = copies; bits != 0; bits &= bits - 1)
+    xp_value_clear (&arguments[__builtin_ctzll (bits)]);
+  return status;
+}
+
+static inline void
+begin_results (const BoxedCall *boxed)
+{
+  for (uint32_t i = 0; i < boxed->op->n_results; i++)
+    boxed->results[i] = XP_NONE;
+}
+
+static inline XpStatus
+call_boxed (const BoxedCall *boxed, XpCallKind kind)
+{
+  begin_results (boxed);
+  XpKeySet keys = xp_argument_keys (boxed->op, boxed->arguments);
+  if (G_UNLIKELY ((keys.backend & (keys.backend - 1)) != 0))
+    return call_mixed (boxed, keys, kind);
+  XP_CALL_SCOPE XpCall *call = enter (boxed->op, keys, kind, boxed->error);
+  return call != NULL ? xp_call_run (call, boxed) : XP_FAILED;
+}
+
+static inline XpStatus
+redispatch_boxed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
+{
+  begin_results (boxed);
+  XP_CALL_SCOPE XpCall *call = enter (boxed->op, keys, kind, boxed->error);
+  return call != NULL ? xp_call_run (call, boxed) : XP_FAILED;
+}
+
+XpStatus
+xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error)
+{
+  g_return_val_if_fail (op != NULL, XP_FAILED);
+  return call_boxed (&(BoxedCall){ op, arguments, results, error }, XP_CALL_BOXED);
+}
+
+XpStatus
+xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments, XpValue *results,
+                        GError **error)
+{
+  g_return_val_if_fail (op != NULL, XP_FAILED);
+  return redispatch_boxed (&(BoxedCall){ op, arguments, results, error }, keys,
+                           XP_CALL_REDISPATCH_BOXED);
+}
+
+/* Where a typed caller goes with boxed arguments: it could not enter, or the kernel has no typed
+ * form, or it declined. */
+XpStatus
+xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet keys,
+                       XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
+{
+  const BoxedCall boxed = { op, arguments, results, error };
+  if (call == NULL)
+    return kind == XP_CALL_REDISPATCH ? redispatch_boxed (&boxed, keys, kind)
+                                      : call_boxed (&boxed, kind);
+  begin_results (&boxed);
+  return status == XP_OK ? xp_call_run (call, &boxed) : finish_unusual (call, status, &boxed);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dispatch.h: the parts of a call that are not inline.
+ */
+#pragma once
+
+#include "table/row.h"
+
+#include <crosspoint/call.h>
+
+/* A call in boxed form: what its parts pass to each other. */
+typedef struct
+{
+  XpOperator *op;
+  const XpValue *arguments;
+  XpValue *results;
+  GError **error;
+} BoxedCall;
+
+static inline Head *
+head_of (const XpOperator *op)
+{
+  return (Head *) op;
+}
+
+/* Runs the kernel of @call, and those after it where it declines; clears results on failure. */
+XpStatus xp_call_run (XpCall *call, const BoxedCall *boxed);
+
+/* --- devices.c --- */
+
+/* The keys of all tensors among the arguments. */
+XpKeySet xp_argument_keys (const XpOperator *op, const XpValue *arguments);
+
+typedef gboolean (*XpTensorVisitor) (unsigned argument, XpTensor *tensor, void *data);
+/* Visits every tensor among the arguments until @visit is false. */
+gboolean xp_argument_tensors_visit (const XpOperator *op, const XpValue *arguments,
+                                    XpTensorVisitor visit, void *data);
+
+/* More than one backend stands in @keys: lets those pass that may be mixed, with the keys that
+ * decide then; else sets DEVICE_MISMATCH. @copies tells which zero-dimensional CPU tensors need to
+ * be copied to @device unless the kernel takes them. */
+gboolean xp_settle_devices (XpOperator *op, const XpValue *arguments, XpKeySet *keys,
+                            uint64_t *copies, XpDevice *device, GError **error);
+
+/* --- missing.c: the errors of cells without a kernel. --- */
+XpStatus xp_missing_kernel (XpCall *call, const XpValue *arguments, XpValue *results,
+                            GError **error);
+void xp_set_unknown_operator (const char *name, GError **error);
+
+/* What plugins know about an empty cell or a row that is not there; installed by their layer. Each
+ * gives a text of its own lines, or NULL, and adds what could be loaded to @candidates. */
+typedef struct
+{
+  char *(*missing_kernel) (const char *op, XpKey key, GPtrArray *candidates);
+  char *(*unknown_operator) (const char *op, GPtrArray *candidates);
+} XpHintHooks;
+extern XpHintHooks xp_hint_hooks;
+
+/* Says why calls are forbidden on this thread now; installed by the layer of plugins. */
+extern bool (*xp_calls_forbidden_hook) (GError **error);
+
+/* --- trace.c --- */
+void xp_trace_call (const XpCall *call, XpCallKind kind);

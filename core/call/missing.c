@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * missing.c: the errors of cells and rows that are empty: what was asked for, what there is, and
+ * what to load.
+ */
+#include "begin.h"
+#include "call/dispatch.h"
+
+#include <string.h>
+
+XpHintHooks xp_hint_hooks;
+
+/* Keys whose cells hold a kernel that runs, in set order. */
+static GPtrArray *
+available_keys (const char *name)
+{
+  GPtrArray *keys = g_ptr_array_new ();
+  g_autoptr (XpRowInfo) info = xp_table_row (name);
+  for (unsigned i = 0; info != NULL && i < info->n_cells; i++)
+    {
+      const XpCellInfo *cell = &info->cells[i];
+      if (cell->key != XP_KEY_Undefined && cell->rule != XP_RULE_MISSING
+          && cell->rule != XP_RULE_AMBIGUOUS && !cell->is_fallthrough)
+        g_ptr_array_add (keys, (char *) xp_key_name (cell->key));
+    }
+  g_ptr_array_add (keys, NULL);
+  return keys;
+}
+
+/* The first argument that brought the key a call went to. */
+typedef struct
+{
+  XpKey key;
+  unsigned argument;
+  const XpTensor *tensor;
+} KeySource;
+
+static gboolean
+look_for_key (unsigned argument, XpTensor *tensor, void *data)
+{
+  KeySource *source = data;
+  if (!xp_key_set_has (tensor->keys, source->key))
+    return TRUE;
+  source->argument = argument;
+  source->tensor = tensor;
+  return FALSE;
+}
+
+/* Says where the key came from, and gives the name of the argument. */
+static char *
+describe_source (const XpCall *call, const XpValue *arguments, char **name)
+{
+  KeySource source = { .key = xp_call_key (call) };
+  xp_argument_tensors_visit (call->op, arguments, look_for_key, &source);
+  if (source.tensor == NULL)
+    return g_strdup_printf ("The key comes from this thread, or from a redispatch, not from an "
+                            "argument.");
+  g_autoptr (XpSchema) schema = xp_operator_schema (call->op);
+  g_autofree char *device = xp_device_to_string (xp_tensor_device (source.tensor));
+  *name = g_strdup (schema != NULL ? schema->arguments[source.argument].name : "?");
+  return g_strdup_printf ("The key comes from argument %u (%s), a %s tensor on %s.",
+                          source.argument, *name, xp_layout_name (source.tensor->layout), device);
+}
+
+static char *
+hint_for_kernel (const char *name, XpKey key, GPtrArray *candidates)
+{
+  char *hint = xp_hint_hooks.missing_kernel != NULL
+                   ? xp_hint_hooks.missing_kernel (name, key, candidates)
+                   : NULL;
+  return hint != NULL ? hint : g_strdup ("");
+}
+
+static void
+set_missing (const XpCall *call, const XpValue *arguments, GError **error)
+{
+  const char *name = xp_operator_name (call->op);
+  XpKey key = xp_call_key (call);
+  g_autoptr (GPtrArray) available = available_keys (name);
+  g_autofree char *list = g_strjoinv (", ", (char **) available->pdata);
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *hint = hint_for_kernel (name, key, candidates);
+  g_ptr_array_add (candidates, NULL);
+  XpErrorDetails details = { .op = (char *) name,
+                             .key = (char *) xp_key_name (key),
+                             .candidates = (char **) candidates->pdata };
+  if (key == XP_KEY_Undefined)
+    {
+      xp_error_set (error, XP_ERROR_NO_TENSOR_ARGUMENTS, &details,
+                    "There were no tensor arguments to this function (e.g., you passed an empty "
+                    "list of Tensors), but no fallback function is registered for schema %s. "
+                    "Available functions are [%s].%s%s",
+                    name, list, hint[0] != '\0' ? "\n" : "", hint);
+      return;
+    }
+  g_autofree char *argument = NULL;
+  g_autofree char *source = describe_source (call, arguments, &argument);
+  details.argument = argument;
+  xp_error_set (
+      error, XP_ERROR_MISSING_KERNEL, &details,
+      "Could not run '%s' with arguments from the '%s' backend. '%s' is only available for "
+      "these backends: [%s].\n%s%s%s",
+      name, details.key, name, list, source, hint[0] != '\0' ? "\n" : "", hint);
+}
+
+XpStatus
+xp_missing_kernel (XpCall *call, const XpValue *arguments, G_GNUC_UNUSED XpValue *results,
+                   GError **error)
+{
+  set_missing (call, arguments, error);
+  return XP_FAILED;
+}
+
+static XpStatus
+ambiguous_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
+                  G_GNUC_UNUSED XpValue *results, GError **error)
+{
+  const char *name = xp_operator_name (call->op);
+  g_autofree char *dump = xp_table_dump (name);
+  xp_error_set (
+      error, XP_ERROR_AMBIGUOUS_AUTOGRAD,
+      &(XpErrorDetails){ .op = (char *) name, .key = (char *) "AutogradOther" },
+      "%s has kernels registered to both CompositeImplicitAutograd and a backend mapped to "
+      "AutogradOther. This makes the backend kernel unreachable; the dispatcher will "
+      "always prefer the CompositeImplicitAutograd lowering. Override it with a kernel "
+      "registered to AutogradOther.\nCanonical state\n~~~~~~~~~~~\n%s\n",
+      name, dump);
+  return XP_FAILED;
+}
+
+/* --- Rows that are not there. --- */
+
+typedef struct
+{
+  XpTextNeighbours near;
+  const char *base; /* the name after the namespace */
+  GPtrArray *same;  /* rows of the same name in other namespaces */
+} Neighbours;
+
+static void
+look_for_neighbours (char **names, Neighbours *neighbours)
+{
+  for (unsigned i = 0; names[i] != NULL; i++)
+    {
+      const char *colons = strstr (names[i], "::");
+      if (colons != NULL && strcmp (colons + 2, neighbours->base) == 0)
+        g_ptr_array_add (neighbours->same, names[i]);
+      else
+        xp_text_neighbours_add (&neighbours->near, names[i]);
+    }
+  for (unsigned i = 0; i < neighbours->near.n; i++)
+    g_ptr_array_add (neighbours->same, (char *) neighbours->near.names[i]);
+}
+
+void
+xp_set_unknown_operator (const char *name, GError **error)
+{
+  g_auto (GStrv) names = xp_table_names ();
+  g_autoptr (GPtrArray) same = g_ptr_array_new ();
+  const char *colons = strstr (name, "::");
+  Neighbours neighbours = { .base = colons != NULL ? colons + 2 : name, .same = same };
+  xp_text_neighbours_init (&neighbours.near, name);
+  look_for_neighbours (names, &neighbours);
+  g_ptr_array_add (same, NULL);
+
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new_with_free_func (g_free);
+  for (unsigned i = 0; same->pdata[i] != NULL; i++)
+    g_ptr_array_add (candidates, g_strdup (same->pdata[i]));
+  g_autofree char *near = g_strjoinv (", ", (char **) same->pdata);
+  g_autofree char *hint = xp_hint_hooks.unknown_operator != NULL
+                              ? xp_hint_hooks.unknown_operator (name, candidates)
+                              : NULL;
+  g_ptr_array_add (candidates, NULL);
+  xp_error_set (error, XP_ERROR_UNKNOWN_OPERATOR,
+                &(XpErrorDetails){ .op = (char *) name, .candidates = (char **) candidates->pdata },
+                "Could not find schema for %s: no library that is loaded defines it.%s%s%s%s%s",
+                name, near[0] != '\0' ? "\nDid you mean " : "", near, near[0] != '\0' ? "?" : "",
+                hint != NULL && hint[0] != '\0' ? "\n" : "", hint != NULL ? hint : "");
+}
+
+static XpStatus
+unknown_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
+                G_GNUC_UNUSED XpValue *results, GError **error)
+{
+  xp_set_unknown_operator (xp_operator_name (call->op), error);
+  return XP_FAILED;
+}
+
+static XpStatus
+signature_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
+                  G_GNUC_UNUSED XpValue *results, GError **error)
+{
+  const char *name = xp_operator_name (call->op);
+  g_autoptr (XpRowInfo) info = xp_table_row (name);
+  xp_error_set (error, XP_ERROR_SIGNATURE_MISMATCH, &(XpErrorDetails){ .op = (char *) name },
+                "Tried to access or call an operator with a wrong signature.\n  operator: %s\n    "
+                "%s\n  accessed/called as: %s\nBuild the caller again with the header of this "
+                "schema.",
+                info != NULL && info->schema != NULL ? info->schema : name,
+                info != NULL && info->location != NULL ? info->location : "",
+                head_of (call->op)->signature);
+  return XP_FAILED;
+}
+
+void
+xp_special_kernels_begin (void)
+{
+  xp_special_kernels[XP_SPECIAL_MISSING].boxed = xp_missing_kernel;
+  xp_special_kernels[XP_SPECIAL_AMBIGUOUS].boxed = ambiguous_kernel;
+  xp_special_kernels[XP_SPECIAL_FALLTHROUGH].boxed = xp_fallthrough;
+  xp_special_kernels[XP_SPECIAL_UNKNOWN_OPERATOR].boxed = unknown_kernel;
+  xp_special_kernels[XP_SPECIAL_SIGNATURE].boxed = signature_kernel;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * crosspoint.h: the whole public interface.
+ */
+#ifndef CROSSPOINT_H
+#define CROSSPOINT_H
+
+#include <crosspoint/boxing.h>
+#include <crosspoint/call.h>
+#include <crosspoint/dtype.h>
+#include <crosspoint/error.h>
+#include <crosspoint/guard.h>
+#include <crosspoint/kernel.h>
+#include <crosspoint/key.h>
+#include <crosspoint/library.h>
+#include <crosspoint/loader.h>
+#include <crosspoint/plugin.h>
+#include <crosspoint/schema.h>
+#include <crosspoint/table.h>
+#include <crosspoint/tensor.h>
+#include <crosspoint/trace.h>
+#include <crosspoint/value.h>
+
+#endif

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * call.h: what happens between a caller and a kernel: arguments -> key set -> cell -> kernel.
+ *
+ * The inline part touches only two frozen structures, XpOperator (a row's head) and XpThreadHead,
+ * which docs/abi.md describes. Callers do not write this by hand: `crosspoint gen` writes a typed
+ * caller for every operator, and xp_operator_call() takes values.
+ */
+#ifndef XP_CALL_H
+#define XP_CALL_H
+
+#include <crosspoint/schema.h>
+#include <crosspoint/tensor.h>
+
+G_BEGIN_DECLS
+
+typedef struct XpOperator XpOperator;
+typedef struct XpKernel XpKernel;
+typedef struct XpCall XpCall;
+
+/**
+ * XpStatus:
+ * @XP_OK: the call succeeded
+ * @XP_FAILED: it failed, and the error is set
+ * @XP_DECLINED: only from a kernel, see xp_call_decline(): the dispatcher tries the next one
+ */
+typedef enum
+{
+  XP_OK = 0,
+  XP_FAILED = 1,
+  XP_DECLINED = 2
+} XpStatus;
+
+/**
+ * XpBoxedFunction:
+ * @call: what is being called: operator, key set, key, data
+ * @arguments: (array): as many as the schema has, borrowed
+ * @results: (array): as many as the schema returns, all None; the kernel stores owned values
+ * @error: where to put an error
+ *
+ * A kernel in boxed form, which can serve any operator.
+ *
+ * Returns: %XP_OK, %XP_FAILED with @error set, or what xp_call_decline() gave
+ */
+typedef XpStatus (*XpBoxedFunction) (XpCall *call, const XpValue *arguments, XpValue *results,
+                                     GError **error);
+
+/* A kernel in typed form, before it is cast to the type that its operator's header declares. */
+typedef void (*XpTypedFunction) (void);
+
+/**
+ * XpKernel:
+ * @boxed: the boxed form, always there
+ * @typed: the typed form, or %NULL
+ * @data: the registrant's data
+ *
+ * The public head of a kernel. Frozen; what follows it is private.
+ */
+struct XpKernel
+{
+  XpBoxedFunction boxed;
+  XpTypedFunction typed;
+  void *data;
+};
+
+/**
+ * XpCall:
+ * @kernel: the kernel that runs; as long as it stands here, its plugin stays mapped
+ * @op: the operator
+ * @keys: the key set of this call, after masks
+ * @reason: why the kernel declined
+ * @observed: what observers keep of this call
+ * @stack: the address of the stack where the call began
+ * @reserved: zero
+ *
+ * One call in progress, on its thread's stack of calls: at once what keeps the kernel alive, what
+ * the kernel is given as its context, and what says who is inside. Frozen: 64 bytes.
+ */
+struct XpCall
+{
+  const XpKernel *kernel;
+  XpOperator *op;
+  XpKeySet keys;
+  const char *reason;
+  void *observed;
+  const void *stack;
+  void *reserved;
+};
+
+G_STATIC_ASSERT (sizeof (XpCall) == 64);
+
+/**
+ * XpKeySlot:
+ * @base: index of the first cell of a functionality
+ * @stride_mask: all ones where it has a cell per backend, else 0
+ */
+typedef struct
+{
+  uint32_t base;
+  uint32_t stride_mask;
+} XpKeySlot;
+
+/* A word of a row: a cell, or the functionalities that are not passed over for one backend. */
+typedef union
+{
+  const XpKernel *kernel;
+  uint64_t unmasked;
+} XpCell;
+
+/* The cells of a row: 64 for functionalities, then eight for each backend, the first of which is
+ * the mask. A backend's eight lie at XP_ROW_STRIPES + 8 * ((bit + 1) & 63), so Meta comes first. */
+enum
+{
+  XP_ROW_STRIPES = 64,
+  XP_ROW_STRIPE = 8
+};
+
+/**
+ * XpOperator:
+ * @cells: the cells; replaced as a whole when the row grows
+ * @backends: the backends that @cells has a stripe for
+ * @slots: where each functionality lies
+ * @tensor_arguments: a bit for each argument whose type is Tensor or Tensor?
+ * @list_arguments: a bit for each argument that is a list of tensors, or a list of those
+ * @n_arguments: how many arguments
+ * @n_results: how many results
+ *
+ * The head of a row, for one signature. It is never freed: after its row is gone, every cell holds
+ * a kernel that raises %XP_ERROR_UNKNOWN_OPERATOR, after it came back with another signature
+ * %XP_ERROR_SIGNATURE_MISMATCH. Frozen; what follows it is private.
+ */
+struct XpOperator
+{
+  const XpCell *cells;
+  uint64_t backends;
+  const XpKeySlot *slots;
+  uint64_t tensor_arguments;
+  uint64_t list_arguments;
+  uint32_t n_arguments;
+  uint32_t n_results;
+};
+
+/**
+ * XpThreadHead:
+ * @included: keys that this thread adds to every call
+ * @excluded: keys it takes away; only functionalities count
+ * @top: the next frame of the stack of calls
+ * @limit: where the frames end that may be used without a second look
+ * @stack_limit: the lowest address that the C stack may reach
+ * @attention: nonzero when the slow path must see every call begin and end
+ *
+ * The part of a thread's record that calls touch. 64 bytes of static thread-local storage; frozen.
+ */
+typedef struct
+{
+  XpKeySet included;
+  XpKeySet excluded;
+  XpCall *top;
+  XpCall *limit;
+  const void *stack_limit;
+  uint64_t attention;
+} XpThreadHead;
+
+G_STATIC_ASSERT (sizeof (XpThreadHead) == 64);
+
+extern XP_PUBLIC __thread XpThreadHead xp_thread __attribute__ ((tls_model ("initial-exec")));
+
+/**
+ * XpCallKind:
+ *
+ * How a call came in. The names are what a trace prints.
+ */
+typedef enum
+{
+  XP_CALL_TYPED,           /* [call] */
+  XP_CALL_BOXED,           /* [callBoxed] */
+  XP_CALL_REDISPATCH,      /* [redispatch] */
+  XP_CALL_REDISPATCH_BOXED /* [redispatchBoxed] */
+} XpCallKind;
+
+/* --- What a kernel asks of its call. --------------------------------------------------------- */
+
+static inline const XpKernel *
+xp_call_kernel (const XpCall *call)
+{
+  return __atomic_load_n (&call->kernel, __ATOMIC_RELAXED);
+}
+
+static inline void *
+xp_call_data (const XpCall *call)
+{
+  return xp_call_kernel (call)->data;
+}
+
+static inline XpOperator *
+xp_call_operator (const XpCall *call)
+{
+  return call->op;
+}
+
+static inline XpKeySet
+xp_call_keys (const XpCall *call)
+{
+  /* Word by word, as it was stored: a wider load would wait for the stores. */
+  return (XpKeySet){ __atomic_load_n (&call->keys.functionality, __ATOMIC_RELAXED),
+                     __atomic_load_n (&call->keys.backend, __ATOMIC_RELAXED) };
+}
+
+/**
+ * xp_call_key:
+ *
+ * Returns: the key whose cell this call went to
+ */
+static inline XpKey
+xp_call_key (const XpCall *call)
+{
+  return xp_key_set_highest (xp_call_keys (call));
+}
+
+/**
+ * xp_call_keys_after:
+ *
+ * Returns: what is left of the call's key set below its key: what a kernel redispatches with
+ */
+static inline XpKeySet
+xp_call_keys_after (const XpCall *call)
+{
+  return xp_key_set_intersection (xp_call_keys (call), xp_key_set_after (xp_call_key (call)));
+}
+
+/**
+ * xp_call_decline:
+ * @call: the call
+ * @reason: (transfer none): a static text, "only contiguous tensors"
+ *
+ * For a kernel that cannot serve these arguments, before it has written anything:
+ * `return xp_call_decline (call, "only float32");`. The next kernel of the cell is tried.
+ *
+ * Returns: %XP_DECLINED
+ */
+static inline XpStatus
+xp_call_decline (XpCall *call, const char *reason)
+{
+  call->reason = reason;
+  return XP_DECLINED;
+}
+
+/* --- Boxed calls. ---------------------------------------------------------------------------- */
+
+/**
+ * xp_operator_call:
+ * @op: an operator
+ * @arguments: (array): as many values as the schema has arguments; xp_schema_match() makes them
+ * @results: (array): as many values as the schema returns; what they hold is not looked at
+ * @error: return location for an error
+ *
+ * Calls an operator with values.
+ *
+ * Errors: those of the kernel; %XP_ERROR_MISSING_KERNEL, %XP_ERROR_NO_TENSOR_ARGUMENTS,
+ * %XP_ERROR_DEVICE_MISMATCH, %XP_ERROR_RECURSION, %XP_ERROR_ARGUMENT for a value of a type that its
+ * kernel cannot take, %XP_ERROR_UNKNOWN_OPERATOR, %XP_ERROR_SIGNATURE_MISMATCH,
+ * %XP_ERROR_STALE_DEVICE, %XP_ERROR_DECLINED.
+ *
+ * Returns: %XP_OK with every result owned by the caller; %XP_FAILED with all of them None
+ */
+XP_PUBLIC XpStatus xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results,
+                                     GError **error);
+
+/**
+ * xp_operator_redispatch:
+ * @op: an operator
+ * @keys: the key set, taken as it is: neither the thread's keys nor masks are applied
+ *
+ * Calls the kernel that @keys leads to; see xp_call_keys_after(). Else as xp_operator_call().
+ */
+XP_PUBLIC XpStatus xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments,
+                                           XpValue *results, GError **error);
+
+/* --- The inline path of typed callers. ------------------------------------------------------- */
+
+/* What the slow paths are for; see call/dispatch.c. */
+XP_PUBLIC XpCall *xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind);
+XP_PUBLIC void xp_call_leave_slow (XpCall *call);
+XP_PUBLIC XpStatus xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status,
+                                          XpKeySet keys, XpCallKind kind, const XpValue *arguments,
+                                          XpValue *results, GError **error);
+
+static inline const void *
+xp_stack_pointer (void)
+{
+#if defined(__x86_64__)
+  const void *pointer;
+  __asm__("mov %%rsp, %0" : "=r"(pointer));
+  return pointer;
+#else
+  return __builtin_frame_address (0);
+#endif
+}
+
+/* The first word of the stripe of a set of backends that is limited to those of the row. */
+static inline uint32_t
+xp_row_stripe (uint64_t backends)
+{
+  return ((64 - (uint32_t) __builtin_clzll (backends | 1)) & 63) * XP_ROW_STRIPE;
+}
+
+static inline uint32_t
+xp_row_index (const XpOperator *op, uint64_t functionality, uint32_t stripe)
+{
+  const XpKeySlot *slot = &op->slots[63 - __builtin_clzll (functionality | 1)];
+  return slot->base + (stripe & slot->stride_mask);
+}
+
+/* Pushes a frame for the cell at @index and makes it the hazard that keeps the kernel alive: the
+ * kernel is stored, then the cell is read again; the other half is the writer's membarrier, or the
+ * fence of xp_call_enter_slow() where membarrier is not to be had. */
+static inline XpCall *
+xp_call_push (XpThreadHead *thread, XpOperator *op, XpKeySet keys, uint32_t index,
+              const void *stack)
+{
+  XpCall *call = thread->top;
+  thread->top = call + 1;
+  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+  const XpKernel *kernel = __atomic_load_n (&cells[index].kernel, __ATOMIC_ACQUIRE);
+  for (;;)
+    {
+      __atomic_store_n (&call->kernel, kernel, __ATOMIC_RELEASE);
+      __atomic_signal_fence (__ATOMIC_SEQ_CST);
+      cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+      const XpKernel *again = __atomic_load_n (&cells[index].kernel, __ATOMIC_ACQUIRE);
+      if (G_LIKELY (again == kernel))
+        break;
+      kernel = again;
+    }
+  __atomic_store_n (&call->op, op, __ATOMIC_RELAXED);
+  call->keys = keys;
+  call->stack = stack;
+  return call;
+}
+
+/* xp_call_enter() for either form of call. */
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_enter_as (XpOperator *op, XpKeySet arguments, XpCallKind kind)
+{
+  XpThreadHead *thread = &xp_thread;
+  const void *stack = xp_stack_pointer ();
+  if (G_UNLIKELY ((arguments.backend & (arguments.backend - 1)) != 0))
+    return NULL;
+  if (G_UNLIKELY (thread->top >= thread->limit || stack < thread->stack_limit))
+    return xp_call_enter_slow (op, arguments, kind);
+  uint64_t backend = (arguments.backend | thread->included.backend)
+                     & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  uint32_t stripe = xp_row_stripe (backend);
+  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+  uint64_t functionality = (arguments.functionality | thread->included.functionality)
+                           & ~thread->excluded.functionality
+                           & __atomic_load_n (&cells[XP_ROW_STRIPES + stripe].unmasked,
+                                              __ATOMIC_RELAXED);
+  return xp_call_push (thread, op,
+                       (XpKeySet){ functionality, arguments.backend | thread->included.backend },
+                       xp_row_index (op, functionality, stripe), stack);
+}
+
+/**
+ * xp_call_enter:
+ * @op: an operator
+ * @arguments: the union of the key sets of all tensor arguments
+ *
+ * Begins a call. End it with xp_call_leave(); %XP_CALL_SCOPE does that however the scope is left.
+ *
+ * Returns: (nullable): the call, with its kernel; %NULL where the arguments must be boxed first,
+ * for xp_call_boxed_instead() to look at
+ */
+static inline XpCall *
+xp_call_enter (XpOperator *op, XpKeySet arguments)
+{
+  return xp_call_enter_as (op, arguments, XP_CALL_TYPED);
+}
+
+/* xp_call_enter_with_keys() for either form of call. */
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_enter_with_keys_as (XpOperator *op, XpKeySet keys, XpCallKind kind)
+{
+  XpThreadHead *thread = &xp_thread;
+  const void *stack = xp_stack_pointer ();
+  if (G_UNLIKELY (thread->top >= thread->limit || stack < thread->stack_limit))
+    return xp_call_enter_slow (op, keys, kind);
+  uint64_t backend = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  return xp_call_push (thread, op, keys,
+                       xp_row_index (op, keys.functionality, xp_row_stripe (backend)), stack);
+}
+
+/**
+ * xp_call_enter_with_keys:
+ * @op: an operator
+ * @keys: the key set, taken as it is
+ *
+ * Begins a redispatch; else as xp_call_enter().
+ */
+static inline XpCall *
+xp_call_enter_with_keys (XpOperator *op, XpKeySet keys)
+{
+  return xp_call_enter_with_keys_as (op, keys, XP_CALL_REDISPATCH);
+}
+
+/**
+ * xp_call_leave:
+ * @call: (nullable): the innermost call of this thread
+ *
+ * Ends a call: its kernel may be unloaded from here on.
+ */
+static inline void
+xp_call_leave (XpCall *call)
+{
+  XpThreadHead *thread = &xp_thread;
+  if (G_UNLIKELY (thread->attention != 0))
+    xp_call_leave_slow (call);
+  __atomic_store_n (&call->kernel, NULL, __ATOMIC_RELEASE);
+  thread->top = call;
+}
+
+static inline void
+xp_call_leave_scope_ (XpCall **call)
+{
+  if (*call != NULL)
+    xp_call_leave (*call);
+}
+
+/* XP_CALL_SCOPE XpCall *call = …: leaves the call at the end of the scope, also when an exception
+ * or the end of the thread unwinds it (which needs -fexceptions). */
+#define XP_CALL_SCOPE __attribute__ ((cleanup (xp_call_leave_scope_)))
+
+/* --- Operators by name. ---------------------------------------------------------------------- */
+
+/**
+ * xp_operator_find:
+ * @name: `aten::add.Tensor`
+ *
+ * Looks a row up; takes no lock and creates nothing.
+ *
+ * Returns: (transfer none) (nullable): the operator, if a library that is loaded defines it
+ */
+XP_PUBLIC XpOperator *xp_operator_find (const char *name);
+
+/**
+ * xp_operator_get:
+ * @name: `aten::add.Tensor`
+ * @error: return location for an error
+ *
+ * As xp_operator_find(), with a reason.
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR with the nearest names and the plugin that would define it,
+ * %XP_ERROR_UNKNOWN_OVERLOAD with the overloads there are, %XP_ERROR_NOT_DEFINED where there are
+ * kernels but no schema.
+ *
+ * Returns: (transfer none): the operator
+ */
+XP_PUBLIC XpOperator *xp_operator_get (const char *name, GError **error);
+
+/**
+ * XpOperatorHandle:
+ * @name: `aten::gelu`
+ * @signature: what xp_schema_signature() says of the schema the caller was built for
+ * @op: the operator, once it was looked up
+ *
+ * A typed caller's own handle, in static storage.
+ */
+typedef struct
+{
+  const char *name;
+  const char *signature;
+  XpOperator *op;
+} XpOperatorHandle;
+
+/* Looks the operator of @handle up for its signature, whether or not its row is there now. */
+XP_PUBLIC XpOperator *xp_operator_handle_resolve (XpOperatorHandle *handle);
+
+static inline XpOperator *
+xp_operator_handle_get (XpOperatorHandle *handle)
+{
+  XpOperator *op = __atomic_load_n (&handle->op, __ATOMIC_ACQUIRE);
+  return G_LIKELY (op != NULL) ? op : xp_operator_handle_resolve (handle);
+}
+
+/**
+ * xp_operator_name:
+ *
+ * Returns: (transfer none): `aten::add.Tensor`, for as long as the process lives
+ */
+XP_PUBLIC const char *xp_operator_name (const XpOperator *op);
+
+/**
+ * xp_operator_schema:
+ *
+ * Returns: (transfer full) (nullable): the schema, or %NULL while no library defines the operator
+ *   with this signature
+ */
+XP_PUBLIC XpSchema *xp_operator_schema (const XpOperator *op);
+
+/* --- Recursion. ------------------------------------------------------------------------------ */
+
+/**
+ * xp_set_recursion_limit:
+ * @limit: how often one operator may be active with one key on one thread; at least 1
+ *
+ * The default is 1,000. A call beyond it, or with less than 64 KiB of stack left, fails with
+ * %XP_ERROR_RECURSION.
+ */
+XP_PUBLIC void xp_set_recursion_limit (unsigned limit);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * library.h: how a shared object opens rows and fills cells.
+ *
+ *   XP_LIBRARY (myops, m)
+ *   {
+ *     xp_def (m, "scaled_add(Tensor a, Tensor b, float s) -> Tensor");
+ *   }
+ *
+ *   XP_LIBRARY_IMPL (myops, CPU, m)
+ *   {
+ *     xp_impl (m, "scaled_add", scaled_add);
+ *   }
+ *
+ * A block is a constructor: it runs when the object is loaded. Constructors only register; what
+ * they register is published as a whole after the last of them, or not at all. There is no
+ * destructor: the object leaves the table through xp_plugin_unload(). Each block also leaves a line
+ * in the object's note, so that what it defines and fills is known before it runs.
+ */
+#ifndef XP_LIBRARY_H
+#define XP_LIBRARY_H
+
+#include <crosspoint/call.h>
+#include <crosspoint/plugin.h>
+
+G_BEGIN_DECLS
+
+typedef struct XpLibrary XpLibrary;
+
+/**
+ * XpLibraryKind:
+ * @XP_LIBRARY_DEF: the one block that owns a namespace and defines its operators
+ * @XP_LIBRARY_FRAGMENT: more definitions for a namespace
+ * @XP_LIBRARY_IMPL: kernels for one key, or, in the wildcard namespace `_`, fallbacks
+ */
+typedef enum
+{
+  XP_LIBRARY_KIND_DEF,
+  XP_LIBRARY_KIND_FRAGMENT,
+  XP_LIBRARY_KIND_IMPL
+} XpLibraryKind;
+
+/**
+ * XpAliasAnalysis:
+ *
+ * How far an optimiser may trust a schema's alias annotations (reference 5.3).
+ */
+typedef enum
+{
+  XP_ALIAS_ANALYSIS_UNSET, /* prints `CONSERVATIVE (default)` */
+  XP_ALIAS_ANALYSIS_CONSERVATIVE,
+  XP_ALIAS_ANALYSIS_FROM_SCHEMA,
+  XP_ALIAS_ANALYSIS_PURE_FUNCTION,
+  XP_ALIAS_ANALYSIS_INTERNAL_SPECIAL_CASE
+} XpAliasAnalysis;
+
+/**
+ * XpDefinition:
+ * @size: sizeof (XpDefinition)
+ * @schema: the declaration; a namespace in it must be the block's
+ * @tags: (nullable): words separated by blanks, such as `pointwise mixed_devices`
+ * @description: (nullable): one line on what the operator does
+ * @alias_analysis: how far the annotations may be trusted
+ * @file: where the definition stands
+ * @line: and in which line
+ *
+ * A row to open.
+ */
+typedef struct
+{
+  size_t size;
+  const char *schema;
+  const char *tags;
+  const char *description;
+  XpAliasAnalysis alias_analysis;
+  int line;
+  const char *file;
+} XpDefinition;
+
+/**
+ * XpImplementation:
+ * @size: sizeof (XpImplementation)
+ * @name: the operator, `gelu` or `add.Tensor`; a namespace in it must be the block's. %NULL for a
+ *   fallback, which serves every operator that has nothing better
+ * @boxed: the kernel in boxed form, or xp_fallthrough(); for a typed kernel, the adapter that
+ *   unboxes for it
+ * @typed: (nullable): the kernel in typed form
+ * @signature: (nullable): what the kernel takes, in the form of xp_schema_signature(); compared
+ * with the schema. Required where @typed is given
+ * @data: given to the kernel as xp_call_data()
+ * @destroy: (nullable): called with @data when the registration is gone and no call is inside
+ * @flags: %XpKernelFlags
+ * @file: where the registration stands
+ * @line: and in which line
+ *
+ * A kernel for a cell.
+ */
+typedef struct
+{
+  size_t size;
+  const char *name;
+  XpBoxedFunction boxed;
+  XpTypedFunction typed;
+  const char *signature;
+  void *data;
+  GDestroyNotify destroy;
+  uint32_t flags;
+  int line;
+  const char *file;
+} XpImplementation;
+
+/**
+ * XpKernelFlags:
+ * @XP_KERNEL_CPU_SCALARS: the kernel reads zero-dimensional CPU tensors besides those of its own
+ *   device
+ */
+typedef enum
+{
+  XP_KERNEL_CPU_SCALARS = 1 << 0
+} XpKernelFlags;
+
+/**
+ * xp_fallthrough:
+ *
+ * Not a kernel, but the mark that a cell is to be passed over: `xp_impl (m, "mul.Tensor",
+ * xp_fallthrough)`, `xp_fallback (m, xp_fallthrough)`.
+ */
+XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results,
+                                   GError **error);
+
+/* --- In a block. A mistake is kept, and fails the load as a whole. ---------------------------- */
+
+/* Opens a row. */
+#define xp_def(m, declaration)                                                                     \
+  xp_library_def ((m),                                                                             \
+                  &(const XpDefinition){ .size = sizeof (XpDefinition),                            \
+                                         .schema = (declaration),                                  \
+                                         .alias_analysis = XP_ALIAS_ANALYSIS_FROM_SCHEMA,          \
+                                         .file = __FILE__,                                         \
+                                         .line = __LINE__ },                                       \
+                  NULL)
+
+/* Fills the cell of the block's key with a boxed kernel. */
+#define xp_impl(m, operator_name, function)                                                        \
+  xp_impl_with_data (m, operator_name, function, NULL, NULL)
+
+#define xp_impl_with_data(m, operator_name, function, user_data, destroy_data)                     \
+  xp_library_impl ((m),                                                                            \
+                   &(const XpImplementation){ .size = sizeof (XpImplementation),                   \
+                                              .name = (operator_name),                             \
+                                              .boxed = (function),                                 \
+                                              .data = (user_data),                                 \
+                                              .destroy = (destroy_data),                           \
+                                              .file = __FILE__,                                    \
+                                              .line = __LINE__ },                                  \
+                   NULL)
+
+/* Fills the column of the block's key wherever a row has nothing better; the block's namespace is
+ * `_`. */
+#define xp_fallback(m, function) xp_impl_with_data (m, NULL, function, NULL, NULL)
+
+/* What the xp_impl_… macros of a generated header expand to. */
+#define xp_impl_typed_(m, operator_name, type, adapter, text, function)                            \
+  xp_library_impl (                                                                                \
+      (m),                                                                                         \
+      &(const XpImplementation){ .size = sizeof (XpImplementation),                                \
+                                 .name = (operator_name),                                          \
+                                 .boxed = (adapter),                                               \
+                                 .typed = (XpTypedFunction) XP_CHECKED_ (type, function),          \
+                                 .signature = (text),                                              \
+                                 .file = __FILE__,                                                 \
+                                 .line = __LINE__ },                                               \
+      NULL)
+
+/* A function of exactly this type, or a compile error. */
+#ifdef __cplusplus
+#  define XP_CHECKED_(type, function) (static_cast<type> (function))
+#else
+#  define XP_CHECKED_(type, function) (_Generic((function), type : (function)))
+#endif
+
+/* --- Blocks. --------------------------------------------------------------------------------- */
+
+typedef struct
+{
+  size_t size;
+  XpLibraryKind kind;
+  int line;
+  const char *name_space;
+  const char *key;
+  const char *file;
+  void (*fill) (XpLibrary *m);
+} XpLibraryBlock;
+
+/* Runs a block; called by the constructors that the macros below make. */
+XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
+
+#define XP_LIBRARY_BLOCK_(block_kind, ns, key_text, m, note, id)                                   \
+  static void XP_PASTE (xp_library_fill_, id) (XpLibrary * m);                                     \
+  XP_NOTE_RECORD_ (note, id)                                                                       \
+  __attribute__ ((constructor, used)) static void XP_PASTE (xp_library_block_, id) (void)          \
+  {                                                                                                \
+    static const XpLibraryBlock block = {                                                          \
+      sizeof (XpLibraryBlock),        block_kind, __LINE__, ns, key_text, __FILE__,                \
+      XP_PASTE (xp_library_fill_, id)                                                              \
+    };                                                                                             \
+    xp_library_run (&block);                                                                       \
+  }                                                                                                \
+  static void XP_PASTE (xp_library_fill_, id) (G_GNUC_UNUSED XpLibrary * m)
+
+/**
+ * XP_LIBRARY:
+ * @ns: the namespace, as a bare word
+ * @m: the name of the block's parameter
+ *
+ * Begins the block that defines the operators of a namespace. Only one may be loaded at a time.
+ */
+#define XP_LIBRARY(ns, m)                                                                          \
+  XP_LIBRARY_BLOCK_ (XP_LIBRARY_KIND_DEF, #ns, NULL, m, XP_NOTE_ABI_ "\0defines=" #ns, __COUNTER__)
+
+/**
+ * XP_LIBRARY_FRAGMENT:
+ *
+ * Begins a block that adds definitions to a namespace.
+ */
+#define XP_LIBRARY_FRAGMENT(ns, m)                                                                 \
+  XP_LIBRARY_BLOCK_ (XP_LIBRARY_KIND_FRAGMENT, #ns, NULL, m, XP_NOTE_ABI_ "\0defines=" #ns,        \
+                     __COUNTER__)
+
+/**
+ * XP_LIBRARY_IMPL:
+ * @ns: the namespace, or `_` for fallbacks
+ * @key: the name of a dispatch key, as a bare word
+ * @m: the name of the block's parameter
+ *
+ * Begins a block of kernels for one key.
+ */
+#define XP_LIBRARY_IMPL(ns, key, m)                                                                \
+  XP_LIBRARY_BLOCK_ (XP_LIBRARY_KIND_IMPL, #ns, #key, m, XP_NOTE_ABI_ "\0fills=" #ns "/" #key,     \
+                     __COUNTER__)
+
+/* --- The same at run time. ------------------------------------------------------------------- */
+
+/**
+ * xp_library_new:
+ * @kind: its kind
+ * @name_space: a namespace, or `_`
+ * @key: (nullable): the name of a dispatch key, for %XP_LIBRARY_KIND_IMPL; %NULL for the catch-all
+ * @file: where it stands, for messages
+ * @line: and in which line
+ * @error: return location for an error
+ *
+ * A block that is filled while the program runs; each registration is published at once, owned by
+ * the plugin whose code calls this, or by the program.
+ *
+ * Errors: %XP_ERROR_NAMESPACE_TAKEN, %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_UNKNOWN_KEY.
+ *
+ * Returns: (transfer full): the block; xp_library_free() takes back all that was registered in it
+ */
+XP_PUBLIC XpLibrary *xp_library_new (XpLibraryKind kind, const char *name_space, const char *key,
+                                     const char *file, int line, GError **error);
+
+/**
+ * xp_library_free:
+ *
+ * Releases every registration of a block of xp_library_new(), in order of creation, and waits for
+ * nothing: a kernel's data is destroyed once no call is inside.
+ */
+XP_PUBLIC void xp_library_free (XpLibrary *library);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpLibrary, xp_library_free)
+
+/**
+ * xp_library_def:
+ *
+ * Opens a row.
+ *
+ * Errors: %XP_ERROR_SCHEMA_SYNTAX, %XP_ERROR_INVALID_REGISTRATION for the wrong kind of block or
+ * namespace, %XP_ERROR_DUPLICATE_DEF, %XP_ERROR_SCHEMA_MISMATCH for a kernel that is there already
+ * and does not fit. In a constructor only the first two are found here, and all of them are kept.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_library_def (XpLibrary *library, const XpDefinition *definition,
+                                   GError **error);
+
+/**
+ * xp_library_impl:
+ *
+ * Fills a cell, or with a name of %NULL a fallback. The row need not be defined yet.
+ *
+ * Errors: %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_SCHEMA_MISMATCH, %XP_ERROR_DUPLICATE_FALLBACK,
+ * %XP_ERROR_PRIORITY_TIE.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_library_impl (XpLibrary *library, const XpImplementation *implementation,
+                                    GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * loader.h: plugins as a program sees them: finding, reading, loading, swapping, unloading.
+ *
+ * A load is a transaction: everything the plugin's constructors register is checked as a whole and
+ * published at once, and any error leaves the table as it was. Loads are counted; the last unload
+ * acts. All functions may be called from any thread, but not from within a plugin's constructor,
+ * probe or fini.
+ */
+#ifndef XP_LOADER_H
+#define XP_LOADER_H
+
+#include <crosspoint/table.h>
+
+G_BEGIN_DECLS
+
+/**
+ * XpPlugin:
+ *
+ * The record of a plugin that was loaded, or tried. It lives as long as the process.
+ */
+typedef struct XpPlugin XpPlugin;
+
+/* _ (enumerator, name, meaning) */
+#define XP_PLUGIN_STATE_LIST(_)                                                                    \
+  _ (AVAILABLE, "available", "its note is good; it is not loaded")                                 \
+  _ (LOADING, "loading", "its constructors are running")                                           \
+  _ (LOADED, "loaded", "its rows and cells are in the table")                                      \
+  _ (DRAINING, "draining", "its cells are gone; something of it is still in use")                  \
+  _ (UNLOADED, "unloaded", "it was loaded; its file is unmapped")                                  \
+  _ (RETIRED, "retired", "its cells are gone; its file stays mapped, for a reason")                \
+  _ (REJECTED, "rejected", "it was refused before any of its code ran")                            \
+  _ (UNSUITABLE, "unsuitable", "its probe says that it cannot work here")                          \
+  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")
+
+#define XP_PLUGIN_STATE_ENUMERATOR_(enumerator, name, meaning) XP_PLUGIN_##enumerator,
+typedef enum
+{
+  XP_PLUGIN_STATE_LIST (XP_PLUGIN_STATE_ENUMERATOR_) XP_N_PLUGIN_STATES
+} XpPluginState;
+
+XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
+
+/**
+ * XpPluginInfo:
+ * @name: its name
+ * @version: its version, or empty
+ * @description: what it brings, or empty
+ * @licence: its licence, or empty
+ * @abi: the binary interface it asks for, `1.0`
+ * @machine: the machine it is built for, `x86-64`
+ * @path: (nullable): its file; %NULL for the core itself
+ * @mapped_path: (nullable): the private copy that is open
+ * @build_id: (nullable): its build-id in hexadecimal
+ * @state: where it is in its life
+ * @reason: (nullable): why it is there
+ * @resident: (nullable): why its file will stay mapped after unloading
+ * @load_count: how often it is loaded
+ * @pin_count: what keeps it mapped
+ * @priority: the priority of what it registers
+ * @n_rows: rows it defines now
+ * @n_cells: kernels and fallbacks it has in the table now
+ * @requires: plugins it needs
+ * @defines: namespaces it opens rows in
+ * @fills: `namespace/key` it fills cells of
+ * @cpu: CPU features it needs
+ *
+ * What is known about a plugin without running it, and where it is in its life.
+ */
+typedef struct
+{
+  char *name;
+  char *version;
+  char *description;
+  char *licence;
+  char *abi;
+  char *machine;
+  char *path;
+  char *mapped_path;
+  char *build_id;
+  XpPluginState state;
+  int priority;
+  char *reason;
+  char *resident;
+  unsigned load_count;
+  unsigned pin_count;
+  unsigned n_rows;
+  unsigned n_cells;
+  char **requires_;
+  char **defines;
+  char **fills;
+  char **cpu;
+} XpPluginInfo;
+
+XP_PUBLIC void xp_plugin_info_free (XpPluginInfo *info);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpPluginInfo, xp_plugin_info_free)
+
+/**
+ * xp_plugin_info_read:
+ * @path: a file
+ * @error: return location for an error
+ *
+ * Reads the note of a file for any machine; runs nothing of it. A file that could not be loaded
+ * here gives its info too, with state %XP_PLUGIN_REJECTED and the reason.
+ *
+ * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE.
+ *
+ * Returns: (transfer full): what its note says
+ */
+XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
+
+/**
+ * xp_plugin_load:
+ * @name: a name, which is looked for as NAME.so on the search path, or a path, which has a slash in
+ *   it
+ * @error: return location for an error
+ *
+ * Loads a plugin, or counts one load more of it.
+ *
+ * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
+ * %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
+ * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
+ * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, and those of xp_library_def()
+ * and xp_library_impl().
+ *
+ * Returns: (transfer none): the plugin
+ */
+XP_PUBLIC XpPlugin *xp_plugin_load (const char *name, GError **error);
+
+/**
+ * xp_plugin_unload:
+ * @plugin: a plugin that is loaded
+ * @error: return location for an error
+ *
+ * Counts one load less. The last takes the plugin's rows and cells out of the table, waits for the
+ * threads that are inside its kernels, runs its fini, closes the file, and looks whether it is
+ * gone. After this returns no call sees its kernels. With pins left the state is
+ * %XP_PLUGIN_DRAINING, and the last unpin closes; what cannot be closed is %XP_PLUGIN_RETIRED.
+ *
+ * Errors: %XP_ERROR_PLUGIN_NOT_LOADED; %XP_ERROR_IN_USE, with the plugins that require it, and
+ * %XP_ERROR_BUSY from inside one of its kernels: both leave it as it was. %XP_ERROR_BUSY, too, when
+ * a thread does not leave within xp_set_unload_timeout(): the cells are gone, the state is
+ * %XP_PLUGIN_DRAINING.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_plugin_unload (XpPlugin *plugin, GError **error);
+
+/**
+ * xp_plugin_swap:
+ * @plugin: a plugin that is loaded
+ * @name: name or path of the one to take its place; may be loaded already
+ * @error: return location for an error
+ *
+ * Replaces one plugin by another, so that every cell holds the old kernel or the new one at any
+ * time, never none; then unloads the old one as xp_plugin_unload() does, whatever its count.
+ *
+ * Errors: %XP_ERROR_COVERAGE_LOST, with the cells that the new one lacks, and those of
+ * xp_plugin_load() and xp_plugin_unload(); all but a late %XP_ERROR_BUSY leave the table as it was.
+ *
+ * Returns: (transfer none): the new plugin
+ */
+XP_PUBLIC XpPlugin *xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error);
+
+/**
+ * xp_plugin_find:
+ * @name: a name or path
+ *
+ * Returns: (transfer none) (nullable): the plugin of that name or file, if it is loaded
+ */
+XP_PUBLIC XpPlugin *xp_plugin_find (const char *name);
+
+/**
+ * xp_plugin_info:
+ *
+ * Returns: (transfer full): a snapshot of what is known about @plugin
+ */
+XP_PUBLIC XpPluginInfo *xp_plugin_info (XpPlugin *plugin);
+
+/**
+ * xp_plugin_state:
+ *
+ * Returns: where @plugin is in its life now
+ */
+XP_PUBLIC XpPluginState xp_plugin_state (XpPlugin *plugin);
+
+/**
+ * xp_plugins:
+ * @n_plugins: (out): how many
+ *
+ * Returns: (transfer full) (array length=n_plugins): every plugin that is or was loaded or tried,
+ *   and every one on the search path, sorted by name; free each with xp_plugin_info_free() and the
+ *   array with g_free()
+ */
+XP_PUBLIC XpPluginInfo **xp_plugins (unsigned *n_plugins);
+
+/**
+ * xp_set_unload_timeout:
+ * @seconds: how long unloading waits for threads inside; the default is 10
+ */
+XP_PUBLIC void xp_set_unload_timeout (double seconds);
+
+/**
+ * XpSearchDirectory:
+ * @path: a directory
+ * @source: what put it on the path
+ * @exists: whether it is there
+ */
+typedef struct
+{
+  char *path;
+  char *source;
+  gboolean exists;
+} XpSearchDirectory;
+
+/**
+ * xp_plugin_search_path:
+ * @n_directories: (out): how many
+ *
+ * Where a plugin given by name is looked for, in order: CROSSPOINT_PLUGIN_PATH; then
+ * CROSSPOINT_PLUGIN_SYSTEM_PATH alone where it is set, else the user's data directory, the
+ * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. Never the working
+ * directory; the environment is not read in a process with raised privileges.
+ *
+ * Returns: (transfer full) (array length=n_directories): free with xp_search_directories_free()
+ */
+XP_PUBLIC XpSearchDirectory *xp_plugin_search_path (unsigned *n_directories);
+XP_PUBLIC void xp_search_directories_free (XpSearchDirectory *directories, unsigned n);
+
+/**
+ * xp_plugin_at:
+ * @address: an address in a plugin's code or data
+ *
+ * Returns: (transfer none) (nullable): the plugin it lies in
+ */
+XP_PUBLIC XpPlugin *xp_plugin_at (const void *address);
+
+/**
+ * xp_plugin_pin:
+ *
+ * Keeps the file of @plugin mapped until xp_plugin_unpin(). Whoever stores a pointer into a plugin
+ * pins it first; tensors with a plugin's layout or memory do.
+ */
+XP_PUBLIC void xp_plugin_pin (XpPlugin *plugin);
+XP_PUBLIC void xp_plugin_unpin (XpPlugin *plugin);
+
+/**
+ * xp_version:
+ *
+ * Returns: (transfer none): the version of the library, "0.1.0"
+ */
+XP_PUBLIC const char *xp_version (void);
+
+G_END_DECLS
+
+#endif

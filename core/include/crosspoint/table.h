@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * table.h: the table as data: rows, registrations, cells, and the rule that filled each; and its
+ * two texts, in PyTorch's formats. Everything here is a snapshot that the caller owns.
+ */
+#ifndef XP_TABLE_H
+#define XP_TABLE_H
+
+#include <crosspoint/library.h>
+
+G_BEGIN_DECLS
+
+/* How a cell is filled, first match first (reference 3.1): _ (enumerator, label in a table). */
+#define XP_RULE_LIST(_)                                                                            \
+  _ (KERNEL, "kernel")                                                                             \
+  _ (DEFAULT_BACKEND, "default backend kernel")                                                    \
+  _ (NESTED, "nested kernel")                                                                      \
+  _ (AMBIGUOUS, "ambiguous autogradother")                                                         \
+  _ (MATH, "math kernel")                                                                          \
+  _ (AUTOGRAD, "autograd kernel")                                                                  \
+  _ (BATCHED, "batched kernel")                                                                    \
+  _ (FALLBACK, "backend fallback")                                                                 \
+  _ (MISSING, "missing")
+
+#define XP_RULE_ENUMERATOR_(enumerator, label) XP_RULE_##enumerator,
+typedef enum
+{
+  XP_RULE_LIST (XP_RULE_ENUMERATOR_) XP_N_RULES
+} XpRule;
+
+/**
+ * xp_rule_label:
+ *
+ * Returns: (transfer none): what a table prints in brackets
+ */
+XP_PUBLIC const char *xp_rule_label (XpRule rule);
+
+/**
+ * XpRegistrationInfo:
+ * @key: the key registered to; may be an alias key
+ * @is_active: whether it is the one of its key that counts
+ * @is_fallthrough: whether it is xp_fallthrough()
+ * @is_typed: whether it has a typed form
+ * @location: `registered at FILE:LINE`
+ * @file: FILE
+ * @line: LINE
+ * @signature: (nullable): what it takes
+ * @plugin: the plugin that owns it
+ * @priority: its priority
+ *
+ * A kernel on a key of a row, or a fallback.
+ */
+typedef struct
+{
+  XpKey key;
+  gboolean is_active;
+  gboolean is_fallthrough;
+  gboolean is_typed;
+  int line;
+  int priority;
+  char *location;
+  char *file;
+  char *signature;
+  char *plugin;
+} XpRegistrationInfo;
+
+/**
+ * XpCellInfo:
+ * @key: a runtime key
+ * @rule: the rule that filled the cell
+ * @from: the key whose registration it is: the cell's own, an alias, or the same for a fallback
+ * @is_fallthrough: whether calls pass it over
+ * @location: (nullable): where the kernel was registered; %NULL for a missing one
+ * @plugin: (nullable): who owns it
+ *
+ * A cell.
+ */
+typedef struct
+{
+  XpKey key;
+  XpRule rule;
+  XpKey from;
+  gboolean is_fallthrough;
+  char *location;
+  char *plugin;
+} XpCellInfo;
+
+/**
+ * XpRowInfo:
+ * @name: `aten::add.Tensor`
+ * @schema: (nullable): the canonical schema, %NULL where there are kernels only
+ * @location: (nullable): where it is defined
+ * @file: (nullable): the file of that
+ * @line: and its line
+ * @plugin: (nullable): who defines it
+ * @alias_analysis: how far its annotations are trusted
+ * @tags: (nullable): its tags, separated by blanks
+ * @description: (nullable): what it does
+ * @n_registrations: how many kernels
+ * @registrations: those, in the order of a dump: by key, active first
+ * @n_cells: how many cells
+ * @cells: all of them, in set order, Undefined first
+ *
+ * A row.
+ */
+typedef struct
+{
+  char *name;
+  char *schema;
+  char *location;
+  char *file;
+  char *plugin;
+  char *tags;
+  char *description;
+  int line;
+  XpAliasAnalysis alias_analysis;
+  unsigned n_registrations;
+  unsigned n_cells;
+  XpRegistrationInfo *registrations;
+  XpCellInfo *cells;
+} XpRowInfo;
+
+/**
+ * xp_table_row:
+ * @name: `aten::add.Tensor`
+ *
+ * Returns: (transfer full) (nullable): the row, or %NULL where there is none
+ */
+XP_PUBLIC XpRowInfo *xp_table_row (const char *name);
+XP_PUBLIC void xp_row_info_free (XpRowInfo *info);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpRowInfo, xp_row_info_free)
+
+/**
+ * xp_table_names:
+ *
+ * Returns: (transfer full) (array zero-terminated=1): the names of all rows, those with kernels but
+ *   no definition included, sorted; free with g_strfreev()
+ */
+XP_PUBLIC char **xp_table_names (void);
+
+/**
+ * xp_table_overloads:
+ * @name: a name without overload, `aten::add`
+ *
+ * Returns: (transfer full) (array zero-terminated=1): the rows of that name, sorted
+ */
+XP_PUBLIC char **xp_table_overloads (const char *name);
+
+/**
+ * xp_table_fallbacks:
+ * @n_fallbacks: (out): how many
+ *
+ * Returns: (transfer full) (array length=n_fallbacks): all fallbacks, by key, active first; free
+ *   with xp_registration_infos_free()
+ */
+XP_PUBLIC XpRegistrationInfo *xp_table_fallbacks (unsigned *n_fallbacks);
+XP_PUBLIC void xp_registration_infos_free (XpRegistrationInfo *infos, unsigned n);
+
+/**
+ * xp_table_dump:
+ * @name: `aten::add.Tensor`
+ *
+ * Returns: (transfer full): what PyTorch's _dispatch_dump() prints (reference 4.1): the
+ *   registrations; the empty text for a row that is not there
+ */
+XP_PUBLIC char *xp_table_dump (const char *name);
+
+/**
+ * xp_table_dump_computed:
+ * @name: `aten::add.Tensor`
+ *
+ * Returns: (transfer full): what PyTorch's _dispatch_dump_table() prints (reference 4.2): every
+ * cell that is not missing; the empty text for a row that is not there
+ */
+XP_PUBLIC char *xp_table_dump_computed (const char *name);
+
+/**
+ * xp_row_info_dump:
+ *
+ * Returns: (transfer full): @info as xp_table_dump() prints it
+ */
+XP_PUBLIC char *xp_row_info_dump (const XpRowInfo *info);
+
+/**
+ * xp_row_info_dump_computed:
+ *
+ * Returns: (transfer full): @info as xp_table_dump_computed() prints it
+ */
+XP_PUBLIC char *xp_row_info_dump_computed (const XpRowInfo *info);
+
+/**
+ * xp_table_has_kernel:
+ * @name: `aten::add.Tensor`
+ * @key: a runtime or alias key
+ *
+ * Returns: whether a kernel is registered under exactly @key, as PyTorch's
+ *   _dispatch_has_kernel_for_dispatch_key() says
+ */
+XP_PUBLIC gboolean xp_table_has_kernel (const char *name, XpKey key);
+
+/**
+ * xp_table_has_computed_kernel:
+ * @name: `aten::add.Tensor`
+ * @key: a runtime key
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_ALIAS_KEY for an alias key, which has no cell.
+ *
+ * Returns: whether the cell of @key holds a kernel, whatever rule filled it
+ */
+XP_PUBLIC gboolean xp_table_has_computed_kernel (const char *name, XpKey key, GError **error);
+
+/**
+ * xp_table_dangling:
+ *
+ * Returns: (transfer full) (array zero-terminated=1): the names of rows that have kernels but no
+ *   definition
+ */
+XP_PUBLIC char **xp_table_dangling (void);
+
+/**
+ * xp_table_check:
+ * @error: return location for an error
+ *
+ * Compares every stored cell with what the rules say now.
+ *
+ * Errors: %XP_ERROR_INTERNAL, with the row, the cell and both kernels.
+ *
+ * Returns: %TRUE where all agree
+ */
+XP_PUBLIC gboolean xp_table_check (GError **error);
+
+/**
+ * xp_table_generation:
+ *
+ * Returns: a number that grows with every change of the table
+ */
+XP_PUBLIC uint64_t xp_table_generation (void);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hints.c: what could be loaded to fill an empty cell, or to open a row, from the notes of the
+ * plugins there are; and why those are not loaded that were tried.
+ */
+#include "begin.h"
+#include "call/dispatch.h"
+#include "plugin/plugin.h"
+
+#include <string.h>
+
+/* Whether `namespace/key` of a note may fill the cell @key of a row of @name_space. */
+static bool
+may_fill (const char *text, const char *name_space, XpKey key)
+{
+  size_t n = strlen (name_space);
+  XpKey filled;
+  if (strncmp (text, name_space, n) != 0 || text[n] != '/'
+      || !xp_key_parse (text + n + 1, &filled, NULL))
+    return false;
+  return filled == key || (xp_key_is_alias (filled) && xp_alias_contains (filled, key));
+}
+
+static const char *
+fills (const XpPluginInfo *info, const char *name_space, XpKey key)
+{
+  for (unsigned i = 0; info->fills[i] != NULL; i++)
+    if (may_fill (info->fills[i], name_space, key))
+      return info->fills[i];
+  return NULL;
+}
+
+static char *
+namespace_of (const char *op)
+{
+  const char *colons = strstr (op, "::");
+  return colons != NULL ? g_strndup (op, (size_t) (colons - op)) : g_strdup ("");
+}
+
+/* One line on a plugin that is not loaded. */
+static void
+describe_absent (GString *text, const XpPluginInfo *info, const char *what, GPtrArray *candidates)
+{
+  bool can_load = info->state == XP_PLUGIN_AVAILABLE || info->state == XP_PLUGIN_UNLOADED;
+  g_string_append_printf (text, "%sNot loaded: %s (%s) %s", text->len > 0 ? "\n" : "", info->name,
+                          info->path, what);
+  if (can_load)
+    {
+      g_string_append_printf (text, "; load it: --load %s", info->name);
+      g_ptr_array_add (candidates, g_strdup (info->name));
+    }
+  else
+    g_string_append_printf (text, ", but is %s: %s", xp_plugin_state_name (info->state),
+                            info->reason != NULL ? info->reason : "");
+}
+
+static void
+infos_free (XpPluginInfo **infos, unsigned n)
+{
+  for (unsigned i = 0; i < n; i++)
+    xp_plugin_info_free (infos[i]);
+  g_free (infos);
+}
+
+static char *
+hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
+{
+  unsigned n;
+  XpPluginInfo **infos = xp_plugins_now (&n);
+  g_autofree char *name_space = namespace_of (op);
+  GString *text = g_string_new (NULL);
+  bool somebody = false;
+  for (unsigned i = 0; i < n; i++)
+    {
+      const char *cells = fills (infos[i], name_space, key);
+      if (cells == NULL)
+        continue;
+      somebody = true;
+      g_autofree char *what = g_strdup_printf ("fills %s", cells);
+      if (infos[i]->state == XP_PLUGIN_LOADED)
+        g_string_append_printf (text, "%s%s is loaded and %s, but has no kernel for this operator.",
+                                text->len > 0 ? "\n" : "", infos[i]->name, what);
+      else
+        describe_absent (text, infos[i], what, candidates);
+    }
+  if (!somebody)
+    g_string_append_printf (text, "No plugin on the search path fills %s/%s.", name_space,
+                            xp_key_name (key));
+  infos_free (infos, n);
+  return g_string_free (text, FALSE);
+}
+
+static char *
+hint_unknown_operator (const char *op, GPtrArray *candidates)
+{
+  unsigned n;
+  XpPluginInfo **infos = xp_plugins_now (&n);
+  g_autofree char *name_space = namespace_of (op);
+  GString *text = g_string_new (NULL);
+  for (unsigned i = 0; i < n; i++)
+    {
+      if (!g_strv_contains ((const char *const *) infos[i]->defines, name_space))
+        continue;
+      g_autofree char *what = g_strdup_printf ("defines the namespace %s", name_space);
+      if (infos[i]->state != XP_PLUGIN_LOADED)
+        describe_absent (text, infos[i], what, candidates);
+    }
+  if (text->len == 0 && name_space[0] == '\0')
+    g_string_append_printf (text, "An operator's name has a namespace, as in aten::%s.", op);
+  infos_free (infos, n);
+  return g_string_free (text, FALSE);
+}
+
+void
+xp_hints_begin (void)
+{
+  xp_hint_hooks = (XpHintHooks){ hint_missing_kernel, hint_unknown_operator };
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * info.c: snapshots of what is known about plugins.
+ */
+#include "plugin/plugin.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+XpPluginInfo *
+xp_plugin_info_new (const char *name, const char *path)
+{
+  XpPluginInfo *info = g_new0 (XpPluginInfo, 1);
+  char **texts[] = { &info->version, &info->description, &info->licence, &info->abi,
+                     &info->machine };
+  char ***lists[] = { &info->requires_, &info->defines, &info->fills, &info->cpu };
+  for (unsigned i = 0; i < XP_LENGTH (texts); i++)
+    *texts[i] = g_strdup ("");
+  for (unsigned i = 0; i < XP_LENGTH (lists); i++)
+    *lists[i] = g_new0 (char *, 1);
+  info->name = g_strdup (name);
+  info->path = g_strdup (path);
+  info->state = XP_PLUGIN_AVAILABLE;
+  return info;
+}
+
+static XpPluginInfo *
+info_copy (const XpPluginInfo *info)
+{
+  XpPluginInfo *copy = g_memdup2 (info, sizeof *info);
+  char **texts[] = { &copy->name,     &copy->version, &copy->description, &copy->licence,
+                     &copy->abi,      &copy->machine, &copy->path,        &copy->mapped_path,
+                     &copy->build_id, &copy->reason,  &copy->resident };
+  char ***lists[] = { &copy->requires_, &copy->defines, &copy->fills, &copy->cpu };
+  for (unsigned i = 0; i < XP_LENGTH (texts); i++)
+    *texts[i] = g_strdup (*texts[i]);
+  for (unsigned i = 0; i < XP_LENGTH (lists); i++)
+    *lists[i] = g_strdupv (*lists[i]);
+  return copy;
+}
+
+void
+xp_plugin_info_free (XpPluginInfo *info)
+{
+  if (info == NULL)
+    return;
+  char *texts[] = { info->name,     info->version, info->description, info->licence,
+                    info->abi,      info->machine, info->path,        info->mapped_path,
+                    info->build_id, info->reason,  info->resident };
+  char **lists[] = { info->requires_, info->defines, info->fills, info->cpu };
+  for (unsigned i = 0; i < XP_LENGTH (texts); i++)
+    g_free (texts[i]);
+  for (unsigned i = 0; i < XP_LENGTH (lists); i++)
+    g_strfreev (lists[i]);
+  g_free (info);
+}
+
+XpPluginInfo *
+xp_plugin_info (XpPlugin *plugin)
+{
+  g_return_val_if_fail (plugin != NULL, NULL);
+  unsigned n_rows, n_cells;
+  xp_owner_count (&plugin->owner, &n_rows, &n_cells);
+  g_mutex_lock (&xp_plugins_lock);
+  XpPluginInfo *info = info_copy (plugin->note);
+  info->state = plugin->state;
+  info->reason = g_strdup (plugin->reason);
+  info->mapped_path = g_strdup (plugin->mapped_path);
+  info->load_count = __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED);
+  info->pin_count = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
+  info->n_rows = n_rows;
+  info->n_cells = n_cells;
+  g_mutex_unlock (&xp_plugins_lock);
+  return info;
+}
+
+static XpPluginInfo *
+core_info (void)
+{
+  Dl_info where;
+  XpPluginInfo *info = xp_plugin_info_new (xp_core_owner.name, NULL);
+  g_free (info->version);
+  g_free (info->description);
+  g_free (info->licence);
+  g_free (info->abi);
+  info->version = g_strdup (xp_version ());
+  info->description = g_strdup ("The table itself, and its standard fallbacks");
+  info->licence = g_strdup ("MIT");
+  info->abi = g_strdup_printf ("%d.%d", XP_ABI_MAJOR, XP_ABI_MINOR);
+  if (dladdr ((void *) core_info, &where) != 0)
+    info->path = g_canonicalize_filename (where.dli_fname, NULL);
+  info->state = XP_PLUGIN_LOADED;
+  info->priority = xp_core_owner.priority;
+  info->resident = g_strdup ("it is the core");
+  info->load_count = 1;
+  xp_owner_count (&xp_core_owner, &info->n_rows, &info->n_cells);
+  return info;
+}
+
+/* The core first, then by name. */
+static int
+compare_infos (const void *a, const void *b)
+{
+  const XpPluginInfo *x = *(const XpPluginInfo *const *) a, *y = *(const XpPluginInfo *const *) b;
+  if ((x->priority == G_MININT) != (y->priority == G_MININT))
+    return x->priority == G_MININT ? -1 : 1;
+  int order = strcmp (x->name, y->name);
+  return order != 0 ? order : g_strcmp0 (x->path, y->path);
+}
+
+static XpPluginInfo *
+info_of_file (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  XpPluginInfo *info = xp_plugin_info_read (path, &error);
+  if (info != NULL)
+    return info;
+  g_autofree char *name = xp_note_name_of_file (path);
+  info = xp_plugin_info_new (name, path);
+  info->state = XP_PLUGIN_REJECTED;
+  info->reason = g_strdup (error->message);
+  return info;
+}
+
+XpPluginInfo **
+xp_plugins_now (unsigned *n_plugins)
+{
+  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) files = xp_search_all ();
+  GPtrArray *infos = g_ptr_array_new ();
+  g_ptr_array_add (infos, core_info ());
+  for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
+    {
+      XpPluginInfo *info = xp_plugin_info (plugin);
+      g_ptr_array_add (infos, info);
+      g_hash_table_add (known, info->path);
+    }
+  for (unsigned i = 0; i < files->len; i++)
+    if (!g_hash_table_contains (known, files->pdata[i]))
+      g_ptr_array_add (infos, info_of_file (files->pdata[i]));
+  g_ptr_array_sort (infos, compare_infos);
+  *n_plugins = infos->len;
+  return (XpPluginInfo **) g_ptr_array_free (infos, FALSE);
+}
+
+XpPluginInfo **
+xp_plugins (unsigned *n_plugins)
+{
+  g_return_val_if_fail (n_plugins != NULL, NULL);
+  xp_unload_drained (false);
+  return xp_plugins_now (n_plugins);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * note.c: what a plugin's file says about itself, read with libelf before any of its code runs.
+ *
+ * Nothing in the file is trusted: libelf checks the structure, and every record of the note is
+ * checked against the bytes there are.
+ */
+#include "plugin/plugin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+#include <unistd.h>
+
+enum
+{
+  MOST_TEXTS = 4096
+};
+
+/* Imports after which a library may not be unmapped: each hands a pointer into it to something that
+ * keeps it for the rest of the process. */
+static const char *const resident_imports[] = {
+  "g_quark_from_static_string",  "g_intern_static_string",
+  "g_type_register_static",      "g_type_register_static_simple",
+  "g_type_register_fundamental", "g_type_register_dynamic",
+  "pthread_key_create",          "atexit",
+  "__cxa_thread_atexit_impl"
+};
+
+static const struct
+{
+  GElf_Half number;
+  const char *name;
+} machines[] = { { EM_X86_64, "x86-64" }, { EM_AARCH64, "aarch64" }, { EM_386, "i386" },
+                 { EM_ARM, "arm" },       { EM_RISCV, "riscv" },     { EM_PPC64, "ppc64" },
+                 { EM_S390, "s390" } };
+
+#if defined(__x86_64__)
+#  define OWN_MACHINE "x86-64"
+#elif defined(__aarch64__)
+#  define OWN_MACHINE "aarch64"
+#elif defined(__riscv)
+#  define OWN_MACHINE "riscv"
+#else
+#  define OWN_MACHINE "unknown"
+#endif
+
+/* What is gathered while a file is read. */
+typedef struct
+{
+  XpPluginInfo *info;
+  GPtrArray *requires_;
+  GPtrArray *defines;
+  GPtrArray *fills;
+  GPtrArray *cpu;
+  unsigned n_texts;
+  bool has_note;
+} Reading;
+
+static bool
+set_invalid (const char *path, GError **error, const char *what)
+{
+  xp_error_set (error, XP_ERROR_INVALID_NOTE, &(XpErrorDetails){ .plugin = (char *) path },
+                "%s: the Crosspoint note is damaged: %s; build the plugin again", path, what);
+  return false;
+}
+
+static void
+add_once (GPtrArray *list, const char *text)
+{
+  for (unsigned i = 0; i < list->len; i++)
+    if (strcmp (list->pdata[i], text) == 0)
+      return;
+  g_ptr_array_add (list, g_strdup (text));
+}
+
+static bool
+name_is_well_formed (const char *name)
+{
+  return name[0] != '\0' && name[0] != '.' && strlen (name) <= 64
+         && strspn (name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-.") == strlen (name);
+}
+
+/* One text `key=value`. Unknown keys are for later versions. */
+static bool
+take_text (Reading *reading, const char *text, const char *path, GError **error)
+{
+  XpPluginInfo *info = reading->info;
+  const char *equals = strchr (text, '=');
+  if (equals == NULL)
+    return set_invalid (path, error, "a text without '='");
+  const char *value = equals + 1;
+  size_t n = (size_t) (equals - text);
+  const struct
+  {
+    const char *key;
+    char **single;
+    GPtrArray *list;
+  } known[] = {
+    { "name", &info->name, NULL },
+    { "version", &info->version, NULL },
+    { "description", &info->description, NULL },
+    { "licence", &info->licence, NULL },
+    { "abi", &info->abi, NULL },
+    { "resident", &info->resident, NULL },
+    { "requires", NULL, reading->requires_ },
+    { "defines", NULL, reading->defines },
+    { "fills", NULL, reading->fills },
+    { "cpu", NULL, reading->cpu },
+  };
+  for (unsigned i = 0; i < XP_LENGTH (known); i++)
+    if (strlen (known[i].key) == n && strncmp (known[i].key, text, n) == 0)
+      {
+        if (known[i].list != NULL)
+          add_once (known[i].list, value);
+        else
+          {
+            g_free (*known[i].single);
+            *known[i].single = g_strdup (value);
+          }
+      }
+  if (info->name != NULL && !name_is_well_formed (info->name))
+    return set_invalid (path, error, "the name has other characters than letters, digits, _ - .");
+  if (n == strlen ("priority") && strncmp (text, "priority", n) == 0)
+    {
+      char *end;
+      gint64 priority = g_ascii_strtoll (value, &end, 10);
+      if (*value == '\0' || *end != '\0' || priority < -1000000 || priority > 1000000)
+        return set_invalid (path, error, "the priority is no number between -1000000 and 1000000");
+      info->priority = (int) priority;
+    }
+  return true;
+}
+
+/* The texts of one record; each ends with a NUL, the last one too. */
+static bool
+take_record (Reading *reading, const char *bytes, size_t n, const char *path, GError **error)
+{
+  if (n == 0 || bytes[n - 1] != '\0')
+    return set_invalid (path, error, "a record does not end with NUL");
+  for (size_t at = 0; at < n; at += strlen (bytes + at) + 1)
+    {
+      const char *text = bytes + at;
+      if (*text == '\0')
+        continue;
+      if (!g_utf8_validate (text, -1, NULL))
+        return set_invalid (path, error, "it is not UTF-8");
+      if (++reading->n_texts > MOST_TEXTS)
+        return set_invalid (path, error, "it has too many texts");
+      if (!take_text (reading, text, path, error))
+        return false;
+    }
+  return true;
+}
+
+static void
+take_build_id (Reading *reading, const unsigned char *bytes, size_t n)
+{
+  GString *hex = g_string_new (NULL);
+  for (size_t i = 0; i < n && i < 64; i++)
+    g_string_append_printf (hex, "%02x", bytes[i]);
+  g_free (reading->info->build_id);
+  reading->info->build_id = g_string_free (hex, FALSE);
+}
+
+static bool
+take_notes (Reading *reading, Elf_Data *data, bool is_ours, const char *path, GError **error)
+{
+  size_t offset = 0, name_offset, text_offset;
+  GElf_Nhdr header;
+  while (offset < data->d_size)
+    {
+      size_t next = gelf_getnote (data, offset, &header, &name_offset, &text_offset);
+      if (next == 0)
+        return is_ours ? set_invalid (path, error, "a record is longer than its section") : true;
+      const char *name = (const char *) data->d_buf + name_offset;
+      const char *text = (const char *) data->d_buf + text_offset;
+      if (header.n_namesz == sizeof XP_NOTE_OWNER
+          && memcmp (name, XP_NOTE_OWNER, sizeof XP_NOTE_OWNER) == 0
+          && header.n_type == XP_NOTE_TYPE)
+        {
+          reading->has_note = true;
+          if (!take_record (reading, text, header.n_descsz, path, error))
+            return false;
+        }
+      else if (header.n_namesz == 4 && memcmp (name, "GNU", 4) == 0
+               && header.n_type == NT_GNU_BUILD_ID)
+        take_build_id (reading, (const unsigned char *) text, header.n_descsz);
+      else if (is_ours)
+        return set_invalid (path, error, "a record is not ours");
+      offset = next;
+    }
+  return true;
+}
+
+/* What the file imports or declares that would keep it mapped. */
+static void
+take_symbols (Reading *reading, Elf *elf, const GElf_Shdr *header, Elf_Data *data)
+{
+  size_t n = header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+  for (size_t i = 0; i < n && reading->info->resident == NULL; i++)
+    {
+      GElf_Sym symbol;
+      if (gelf_getsym (data, (int) i, &symbol) == NULL)
+        break;
+      const char *name = elf_strptr (elf, header->sh_link, symbol.st_name);
+      if (name == NULL)
+        continue;
+      if (GELF_ST_BIND (symbol.st_info) == STB_GNU_UNIQUE)
+        reading->info->resident = g_strdup_printf (
+            "it has the unique symbol %s, which the linker never lets go", name);
+      for (unsigned j = 0; symbol.st_shndx == SHN_UNDEF && j < XP_LENGTH (resident_imports); j++)
+        if (strcmp (name, resident_imports[j]) == 0)
+          {
+            g_free (reading->info->resident);
+            reading->info->resident = g_strdup_printf (
+                "it imports %s, so something keeps pointers into it", name);
+          }
+    }
+}
+
+static void
+take_dynamic (Reading *reading, const GElf_Shdr *header, Elf_Data *data)
+{
+  size_t n = header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+  for (size_t i = 0; i < n; i++)
+    {
+      GElf_Dyn entry;
+      if (gelf_getdyn (data, (int) i, &entry) == NULL || entry.d_tag == DT_NULL)
+        return;
+      if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_NODELETE) != 0
+          && reading->info->resident == NULL)
+        reading->info->resident = g_strdup ("it is linked with -z nodelete");
+    }
+}
+
+static bool
+take_sections (Reading *reading, Elf *elf, const char *path, GError **error)
+{
+  size_t names;
+  Elf_Scn *section = NULL;
+  if (elf_getshdrstrndx (elf, &names) != 0)
+    return true;
+  while ((section = elf_nextscn (elf, section)) != NULL)
+    {
+      GElf_Shdr header;
+      if (gelf_getshdr (section, &header) == NULL)
+        break;
+      if (header.sh_type != SHT_NOTE && header.sh_type != SHT_DYNSYM
+          && header.sh_type != SHT_DYNAMIC)
+        continue;
+      const char *name = elf_strptr (elf, names, header.sh_name);
+      bool is_ours = name != NULL && strcmp (name, XP_NOTE_SECTION) == 0;
+      Elf_Data *data = elf_getdata (section, NULL);
+      if (data == NULL || data->d_buf == NULL)
+        {
+          if (is_ours)
+            return set_invalid (path, error, "its section lies beyond the end of the file");
+          continue;
+        }
+      if (header.sh_type == SHT_NOTE && !take_notes (reading, data, is_ours, path, error))
+        return false;
+      if (header.sh_type == SHT_DYNSYM)
+        take_symbols (reading, elf, &header, data);
+      if (header.sh_type == SHT_DYNAMIC)
+        take_dynamic (reading, &header, data);
+    }
+  return true;
+}
+
+static void
+replace_list (char ***texts, GPtrArray *list)
+{
+  g_strfreev (*texts);
+  g_ptr_array_add (list, NULL);
+  *texts = (char **) g_ptr_array_free (list, FALSE);
+}
+
+char *
+xp_note_name_of_file (const char *path)
+{
+  char *name = g_path_get_basename (path);
+  if (g_str_has_suffix (name, ".so"))
+    name[strlen (name) - strlen (".so")] = '\0';
+  return name;
+}
+
+static bool
+read_elf (Reading *reading, Elf *elf, const char *path, GError **error)
+{
+  GElf_Ehdr header;
+  if (elf == NULL || elf_kind (elf) != ELF_K_ELF || gelf_getehdr (elf, &header) == NULL
+      || header.e_type != ET_DYN)
+    {
+      xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+                    "%s is no plugin: it is not a shared object", path);
+      return false;
+    }
+  const char *machine = NULL;
+  for (unsigned i = 0; i < XP_LENGTH (machines); i++)
+    if (machines[i].number == header.e_machine)
+      machine = machines[i].name;
+  g_free (reading->info->machine);
+  reading->info->machine = machine != NULL ? g_strdup (machine)
+                                           : g_strdup_printf ("machine %u", header.e_machine);
+  if (!take_sections (reading, elf, path, error))
+    return false;
+  if (!reading->has_note)
+    {
+      xp_error_set (
+          error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+          "%s is no plugin: it is a shared object without a Crosspoint note; build it with "
+          "<crosspoint.h> and one of the XP_LIBRARY macros",
+          path);
+      return false;
+    }
+  return true;
+}
+
+XpPluginInfo *
+xp_note_read (int fd, const char *path, GError **error)
+{
+  XpPluginInfo *info = xp_plugin_info_new (NULL, path);
+  Reading reading = {
+    info, g_ptr_array_new (), g_ptr_array_new (), g_ptr_array_new (), g_ptr_array_new (), 0, false
+  };
+  elf_version (EV_CURRENT);
+  Elf *elf = elf_begin (fd, ELF_C_READ, NULL);
+  bool good = read_elf (&reading, elf, path, error);
+  if (elf != NULL)
+    elf_end (elf);
+  replace_list (&info->requires_, reading.requires_);
+  replace_list (&info->defines, reading.defines);
+  replace_list (&info->fills, reading.fills);
+  replace_list (&info->cpu, reading.cpu);
+  if (info->name == NULL)
+    info->name = xp_note_name_of_file (path);
+  if (good)
+    return info;
+  xp_plugin_info_free (info);
+  return NULL;
+}
+
+/* --- May it be opened here? --- */
+
+static gboolean
+check_abi (const XpPluginInfo *info, GError **error)
+{
+  char *end = NULL;
+  gint64 major = g_ascii_strtoll (info->abi, &end, 10);
+  gint64 minor = *end == '.' ? g_ascii_strtoll (end + 1, &end, 10) : -1;
+  if (info->abi[0] != '\0' && *end == '\0' && major == XP_ABI_MAJOR && minor >= 0
+      && minor <= XP_ABI_MINOR)
+    return TRUE;
+  xp_error_set (error, XP_ERROR_WRONG_ABI, &(XpErrorDetails){ .plugin = info->name },
+                "%s is built for ABI %s, this is crosspoint %s with ABI %d.%d: build it with the "
+                "headers of this version",
+                info->path, info->abi[0] != '\0' ? info->abi : "(none)", xp_version (),
+                XP_ABI_MAJOR, XP_ABI_MINOR);
+  return FALSE;
+}
+
+/* The names that gcc's __builtin_cpu_supports takes; it has asked the operating system too. */
+static bool
+cpu_supports (const char *feature, bool *known)
+{
+  *known = true;
+#if defined(__x86_64__)
+#  define FEATURE(name)                                                                            \
+    if (strcmp (feature, name) == 0)                                                               \
+    return __builtin_cpu_supports (name) != 0
+  FEATURE ("sse4.2");
+  FEATURE ("popcnt");
+  FEATURE ("avx");
+  FEATURE ("avx2");
+  FEATURE ("fma");
+  FEATURE ("bmi");
+  FEATURE ("bmi2");
+  FEATURE ("avx512f");
+  FEATURE ("avx512dq");
+  FEATURE ("avx512bw");
+  FEATURE ("avx512vl");
+  FEATURE ("x86-64-v2");
+  FEATURE ("x86-64-v3");
+  FEATURE ("x86-64-v4");
+#  undef FEATURE
+#endif
+  *known = false;
+  return false;
+}
+
+static gboolean
+check_cpu (const XpPluginInfo *info, GError **error)
+{
+  for (unsigned i = 0; info->cpu[i] != NULL; i++)
+    {
+      bool known;
+      if (cpu_supports (info->cpu[i], &known))
+        continue;
+      xp_error_set (error, XP_ERROR_MISSING_CPU_FEATURE, &(XpErrorDetails){ .plugin = info->name },
+                    "%s needs the CPU feature %s, which %s", info->path, info->cpu[i],
+                    known ? "this machine does not offer: use a variant built for it"
+                          : "this version of crosspoint does not know");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+xp_note_check (const XpPluginInfo *info, GError **error)
+{
+  if (strcmp (info->machine, OWN_MACHINE) != 0)
+    {
+      xp_error_set (error, XP_ERROR_WRONG_MACHINE, &(XpErrorDetails){ .plugin = info->name },
+                    "%s is built for %s, this is %s: build it for this machine", info->path,
+                    info->machine, OWN_MACHINE);
+      return FALSE;
+    }
+  return check_abi (info, error) && check_cpu (info, error);
+}
+
+XpPluginInfo *
+xp_plugin_info_read (const char *path, GError **error)
+{
+  g_return_val_if_fail (path != NULL, NULL);
+  struct stat status;
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat (fd, &status) != 0)
+    {
+      int saved = errno;
+      if (fd >= 0)
+        close (fd);
+      xp_error_set (error, XP_ERROR_FILE_IO, &(XpErrorDetails){ .plugin = (char *) path },
+                    "%s cannot be opened: %s", path, g_strerror (saved));
+      return NULL;
+    }
+  XpPluginInfo *info = NULL;
+  if (S_ISREG (status.st_mode))
+    info = xp_note_read (fd, path, error);
+  else
+    xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+                  "%s is no plugin: it is not a regular file", path);
+  close (fd);
+  g_autoptr (GError) reason = NULL;
+  if (info != NULL && !xp_note_check (info, &reason))
+    {
+      info->state = XP_PLUGIN_REJECTED;
+      info->reason = g_strdup (reason->message);
+    }
+  return info;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * record.c: the records of plugins: which there are, in what state, and which one an address or a
+ * pin belongs to.
+ */
+#include "begin.h"
+#include "plugin/plugin.h"
+#include "threads/threads.h"
+#include "value/storage.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+GMutex xp_plugins_lock;
+GMutex xp_load_lock;
+
+static XpPlugin *records; /* append-only */
+
+XpPlugin *
+xp_plugin_records (void)
+{
+  return __atomic_load_n (&records, __ATOMIC_ACQUIRE);
+}
+
+const char *
+xp_plugin_state_name (XpPluginState state)
+{
+#define NAME(enumerator, name, meaning) name,
+  static const char *const names[] = { XP_PLUGIN_STATE_LIST (NAME) };
+  return (unsigned) state < XP_N_PLUGIN_STATES ? names[state] : "unknown";
+}
+
+static bool
+is_mapped (const XpPlugin *plugin)
+{
+  return plugin->state == XP_PLUGIN_LOADED || plugin->state == XP_PLUGIN_LOADING
+         || plugin->state == XP_PLUGIN_DRAINING || plugin->state == XP_PLUGIN_RETIRED;
+}
+
+XpPlugin *
+xp_plugin_record (XpPluginInfo *note, const struct stat *status)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  XpPlugin *plugin = records;
+  while (plugin != NULL
+         && (is_mapped (plugin) || strcmp (plugin->note->path, note->path) != 0
+             || strcmp (plugin->owner.name, note->name) != 0))
+    plugin = plugin->next;
+  bool is_new = plugin == NULL;
+  if (is_new)
+    {
+      plugin = g_new0 (XpPlugin, 1);
+      xp_owner_init (&plugin->owner, note->name, note->priority);
+      plugin->next = records;
+    }
+  xp_plugin_info_free (plugin->note);
+  plugin->note = note;
+  plugin->owner.priority = note->priority;
+  plugin->device = status->st_dev;
+  plugin->inode = status->st_ino;
+  plugin->size = status->st_size;
+  plugin->mtime = status->st_mtime;
+  if (is_new)
+    __atomic_store_n (&records, plugin, __ATOMIC_RELEASE);
+  g_mutex_unlock (&xp_plugins_lock);
+  return plugin;
+}
+
+void
+xp_plugin_set_state (XpPlugin *plugin, XpPluginState state, const char *reason)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  __atomic_store_n (&plugin->state, state, __ATOMIC_SEQ_CST);
+  char *old = plugin->reason;
+  plugin->reason = g_strdup (reason);
+  g_free (old);
+  g_mutex_unlock (&xp_plugins_lock);
+}
+
+static bool
+is_called (const XpPlugin *plugin, const char *name)
+{
+  return strcmp (strchr (name, '/') != NULL ? plugin->note->path : plugin->owner.name, name) == 0;
+}
+
+XpPlugin *
+xp_plugin_find_loaded (const char *name)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  XpPlugin *plugin = records;
+  while (plugin != NULL && (plugin->state != XP_PLUGIN_LOADED || !is_called (plugin, name)))
+    plugin = plugin->next;
+  g_mutex_unlock (&xp_plugins_lock);
+  return plugin;
+}
+
+XpPlugin *
+xp_plugin_find_file (const struct stat *status)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  XpPlugin *plugin = records;
+  while (plugin != NULL
+         && (plugin->state != XP_PLUGIN_LOADED || plugin->device != status->st_dev
+             || plugin->inode != status->st_ino))
+    plugin = plugin->next;
+  g_mutex_unlock (&xp_plugins_lock);
+  return plugin;
+}
+
+XpPlugin *
+xp_plugin_find (const char *name)
+{
+  g_return_val_if_fail (name != NULL, NULL);
+  if (strchr (name, '/') == NULL)
+    return xp_plugin_find_loaded (name);
+  g_autofree char *path = g_canonicalize_filename (name, NULL);
+  return xp_plugin_find_loaded (path);
+}
+
+/* --- Addresses and pins. --- */
+
+static int
+take_range (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *data)
+{
+  XpPlugin *plugin = data;
+  const struct link_map *map = plugin->handle;
+  if (info->dlpi_addr != map->l_addr || strcmp (info->dlpi_name, map->l_name) != 0)
+    return 0;
+  const char *low = NULL, *high = NULL;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *header = &info->dlpi_phdr[i];
+      if (header->p_type != PT_LOAD)
+        continue;
+      const char *start = (const char *) info->dlpi_addr + header->p_vaddr;
+      const char *end = start + header->p_memsz;
+      low = low == NULL || start < low ? start : low;
+      high = end > high ? end : high;
+    }
+  __atomic_store_n (&plugin->high, high, __ATOMIC_RELEASE);
+  __atomic_store_n (&plugin->low, low, __ATOMIC_RELEASE);
+  return 1;
+}
+
+void
+xp_plugin_set_range (XpPlugin *plugin)
+{
+  if (plugin->handle != NULL)
+    dl_iterate_phdr (take_range, plugin);
+  else
+    {
+      __atomic_store_n (&plugin->low, NULL, __ATOMIC_RELEASE);
+      __atomic_store_n (&plugin->high, NULL, __ATOMIC_RELEASE);
+    }
+}
+
+XpPlugin *
+xp_plugin_at (const void *address)
+{
+  XpPlugin *plugin = xp_plugin_records ();
+  for (; plugin != NULL; plugin = plugin->next)
+    {
+      const char *low = __atomic_load_n (&plugin->low, __ATOMIC_ACQUIRE);
+      if (low != NULL && (const char *) address >= low
+          && (const char *) address < __atomic_load_n (&plugin->high, __ATOMIC_ACQUIRE))
+        return plugin;
+    }
+  return NULL;
+}
+
+/* While constructors run the object's place is not known yet, but whose they are is. */
+static void *
+owner_at (const void *address)
+{
+  if (xp_transaction_current () != NULL)
+    return xp_transaction_current_owner ();
+  return xp_plugin_at (address);
+}
+
+void
+xp_plugin_pin (XpPlugin *plugin)
+{
+  g_return_if_fail (plugin != NULL);
+  __atomic_add_fetch (&plugin->pins, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *
+close_drained (G_GNUC_UNUSED void *data)
+{
+  xp_unload_drained (true);
+  return NULL;
+}
+
+void
+xp_plugin_unpin (XpPlugin *plugin)
+{
+  g_return_if_fail (plugin != NULL);
+  /* Read first: after the last pin is gone another thread may close the plugin, though its record
+   * stays. */
+  if (__atomic_sub_fetch (&plugin->pins, 1, __ATOMIC_SEQ_CST) != 0
+      || __atomic_load_n (&plugin->state, __ATOMIC_SEQ_CST) != XP_PLUGIN_DRAINING)
+    return;
+  /* Closing waits and runs code of the plugin, which whoever frees a tensor does not expect. */
+  GThread *thread = g_thread_try_new ("crosspoint-close", close_drained, NULL, NULL);
+  if (thread != NULL)
+    g_thread_unref (thread);
+}
+
+static void
+pin_owner (void *owner)
+{
+  xp_plugin_pin (owner);
+}
+
+static void
+unpin_owner (void *owner)
+{
+  xp_plugin_unpin (owner);
+}
+
+XpPluginState
+xp_plugin_state (XpPlugin *plugin)
+{
+  g_return_val_if_fail (plugin != NULL, XP_PLUGIN_FAILED);
+  return __atomic_load_n (&plugin->state, __ATOMIC_ACQUIRE);
+}
+
+/* --- Objects that came in another way: linked to the program, preloaded, opened by somebody else.
+ * --- */
+
+static XpOwner *
+foreign_owner (const void *address)
+{
+  Dl_info where;
+  struct link_map *map = NULL;
+  if (dladdr1 (address, &where, (void **) &map, RTLD_DL_LINKMAP) == 0 || map == NULL
+      || map->l_name == NULL || map->l_name[0] == '\0')
+    return NULL;
+  struct stat status;
+  GError *error = NULL;
+  g_autofree char *path = g_canonicalize_filename (map->l_name, NULL);
+  XpPluginInfo *note = xp_plugin_info_read (path, &error);
+  if (note == NULL || stat (path, &status) != 0)
+    {
+      g_clear_error (&error);
+      xp_plugin_info_free (note);
+      return NULL;
+    }
+  XpPlugin *plugin = xp_plugin_record (note, &status);
+  plugin->is_foreign = true;
+  __atomic_store_n (&plugin->load_count, 1, __ATOMIC_RELAXED);
+  plugin->mapped_path = g_strdup (path);
+  /* Ours too from now on: it stays mapped until it is unloaded through us. */
+  plugin->handle = dlopen (map->l_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  xp_plugin_set_range (plugin);
+  xp_plugin_set_state (plugin, XP_PLUGIN_LOADED, "it came in another way than through a load");
+  return &plugin->owner;
+}
+
+static XpOwner *
+find_owner (const void *address)
+{
+  XpOwner *owner = owner_at (address);
+  return owner != NULL ? owner : foreign_owner (address);
+}
+
+void
+xp_plugin_records_begin (void)
+{
+  xp_owner_at_hook = find_owner;
+  xp_pin_hooks = (XpPinHooks){ owner_at, pin_owner, unpin_owner };
+}

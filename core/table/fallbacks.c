@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fallbacks.c: the kernels that serve every row which has nothing better. They stack as kernels in
+ * a cell do; one that is registered to an alias key stands for every key of the alias.
+ */
+#include "table/row.h"
+
+#include <string.h>
+
+GPtrArray *xp_fallbacks;
+
+/* What a row without registrations holds; as wide as a row can be. */
+static XpCell template[XP_ROW_STRIPES + 64 * XP_ROW_STRIPE];
+
+static bool
+serves (const Registration *fallback, XpKey key)
+{
+  return fallback->key == key
+         || (xp_key_is_alias (fallback->key) && xp_alias_contains (fallback->key, key));
+}
+
+static bool
+outranks (const Registration *a, const Registration *b)
+{
+  return a->priority != b->priority ? a->priority > b->priority : a->sequence > b->sequence;
+}
+
+const Registration *
+xp_fallback_for (XpKey key)
+{
+  const Registration *best = NULL;
+  for (unsigned i = 0; i < xp_fallbacks->len; i++)
+    {
+      const Registration *fallback = xp_fallbacks->pdata[i];
+      if (serves (fallback, key) && (best == NULL || outranks (fallback, best)))
+        best = fallback;
+    }
+  return best;
+}
+
+void
+xp_fallbacks_changed (void)
+{
+  unsigned n_keys;
+  g_autofree XpKey *keys = xp_key_list (&n_keys);
+  for (unsigned i = 0; i < XP_LENGTH (template); i++)
+    template[i].kernel = &xp_special_kernels[XP_SPECIAL_MISSING];
+  /* keys[0] is Undefined, which no fallback serves. */
+  for (unsigned i = 1; i < n_keys; i++)
+    {
+      const Registration *fallback = xp_fallback_for (keys[i]);
+      if (fallback != NULL)
+        template[xp_key_cell_index (keys[i])].kernel = xp_registration_kernel (fallback);
+    }
+}
+
+void
+xp_fallbacks_fill (XpCell *cells, unsigned n_stripes)
+{
+  memcpy (cells, template, (XP_ROW_STRIPES + n_stripes * XP_ROW_STRIPE) * sizeof *cells);
+}

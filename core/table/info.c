@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * info.c: snapshots of the table, for people and programs that look at it.
+ */
+#include "table/row.h"
+
+#include <string.h>
+
+static void
+registration_info_init (XpRegistrationInfo *info, const Registration *registration, bool is_active)
+{
+  *info = (XpRegistrationInfo){
+    .key = registration->key,
+    .is_active = is_active,
+    .is_fallthrough = registration->is_fallthrough,
+    .is_typed = registration->kernel.typed != NULL,
+    .line = registration->line,
+    .priority = registration->priority,
+    .location = g_strdup (registration->location),
+    .file = g_strdup (registration->file),
+    .signature = g_strdup (registration->signature),
+    .plugin = g_strdup (registration->owner->name),
+  };
+}
+
+static XpRegistrationInfo *
+registration_infos (const GPtrArray *list)
+{
+  XpRegistrationInfo *infos = g_new (XpRegistrationInfo, list->len);
+  for (unsigned i = 0; i < list->len; i++)
+    {
+      const Registration *registration = list->pdata[i];
+      bool is_active = i == 0 || ((Registration *) list->pdata[i - 1])->key != registration->key;
+      registration_info_init (&infos[i], registration, is_active);
+    }
+  return infos;
+}
+
+static void
+cell_info_init (XpCellInfo *info, const Row *row, XpKey key)
+{
+  Cell cell = xp_row_cell (row, key);
+  *info = (XpCellInfo){ .key = key, .rule = cell.rule, .from = key };
+  if (cell.registration != NULL)
+    {
+      info->from = cell.registration->key;
+      info->is_fallthrough = cell.registration->is_fallthrough;
+      info->location = g_strdup (cell.registration->location);
+      info->plugin = g_strdup (cell.registration->owner->name);
+    }
+  else if (cell.rule == XP_RULE_AMBIGUOUS)
+    {
+      info->location = g_strdup ("ambiguous_autogradother");
+      info->plugin = g_strdup (xp_core_owner.name);
+    }
+}
+
+XpRowInfo *
+xp_table_row (const char *name)
+{
+  g_return_val_if_fail (name != NULL, NULL);
+  unsigned n_keys;
+  g_autofree XpKey *keys = xp_key_list (&n_keys);
+  XpRowInfo *info = NULL;
+  g_mutex_lock (&xp_table_lock);
+  const Row *row = xp_row_find (name);
+  if (row != NULL && row_is_there (row))
+    {
+      info = g_new0 (XpRowInfo, 1);
+      info->name = g_strdup (row->name);
+      const Definition *definition = row->definition;
+      if (definition != NULL)
+        {
+          info->schema = xp_schema_to_string (definition->schema);
+          info->location = g_strdup (definition->location);
+          info->file = g_strdup (definition->file);
+          info->plugin = g_strdup (definition->owner->name);
+          info->tags = g_strdup (definition->tags);
+          info->description = g_strdup (definition->description);
+          info->line = definition->line;
+          info->alias_analysis = definition->alias_analysis;
+        }
+      info->n_registrations = row->registrations->len;
+      info->registrations = registration_infos (row->registrations);
+      info->n_cells = n_keys;
+      info->cells = g_new (XpCellInfo, n_keys);
+      for (unsigned i = 0; i < n_keys; i++)
+        cell_info_init (&info->cells[i], row, keys[i]);
+    }
+  g_mutex_unlock (&xp_table_lock);
+  return info;
+}
+
+void
+xp_registration_infos_free (XpRegistrationInfo *infos, unsigned n)
+{
+  for (unsigned i = 0; i < n; i++)
+    {
+      g_free (infos[i].location);
+      g_free (infos[i].file);
+      g_free (infos[i].signature);
+      g_free (infos[i].plugin);
+    }
+  g_free (infos);
+}
+
+void
+xp_row_info_free (XpRowInfo *info)
+{
+  if (info == NULL)
+    return;
+  xp_registration_infos_free (info->registrations, info->n_registrations);
+  for (unsigned i = 0; i < info->n_cells; i++)
+    {
+      g_free (info->cells[i].location);
+      g_free (info->cells[i].plugin);
+    }
+  g_free (info->cells);
+  g_free (info->name);
+  g_free (info->schema);
+  g_free (info->location);
+  g_free (info->file);
+  g_free (info->plugin);
+  g_free (info->tags);
+  g_free (info->description);
+  g_free (info);
+}
+
+XpRegistrationInfo *
+xp_table_fallbacks (unsigned *n_fallbacks)
+{
+  g_return_val_if_fail (n_fallbacks != NULL, NULL);
+  g_mutex_lock (&xp_table_lock);
+  *n_fallbacks = xp_fallbacks->len;
+  XpRegistrationInfo *infos = registration_infos (xp_fallbacks);
+  g_mutex_unlock (&xp_table_lock);
+  return infos;
+}
+
+/* --- Names. --- */
+
+typedef struct
+{
+  GPtrArray *names;
+  const char *base; /* only overloads of this name, or NULL */
+  bool only_dangling;
+} Selection;
+
+static void
+select_row (Row *row, void *data)
+{
+  Selection *selection = data;
+  if (!row_is_there (row) || (selection->only_dangling && row->definition != NULL))
+    return;
+  if (selection->base != NULL)
+    {
+      size_t n = strlen (selection->base);
+      if (strncmp (row->name, selection->base, n) != 0
+          || (row->name[n] != '\0' && row->name[n] != '.'))
+        return;
+    }
+  g_ptr_array_add (selection->names, g_strdup (row->name));
+}
+
+static int
+compare_names (const void *a, const void *b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+static char **
+select_names (const char *base, bool only_dangling)
+{
+  Selection selection = { g_ptr_array_new (), base, only_dangling };
+  g_mutex_lock (&xp_table_lock);
+  xp_rows_visit (select_row, &selection);
+  g_mutex_unlock (&xp_table_lock);
+  g_ptr_array_sort (selection.names, compare_names);
+  g_ptr_array_add (selection.names, NULL);
+  return (char **) g_ptr_array_free (selection.names, FALSE);
+}
+
+char **
+xp_table_names (void)
+{
+  return select_names (NULL, false);
+}
+
+char **
+xp_table_overloads (const char *name)
+{
+  g_return_val_if_fail (name != NULL, NULL);
+  return select_names (name, false);
+}
+
+char **
+xp_table_dangling (void)
+{
+  return select_names (NULL, true);
+}
+
+/* --- Questions about one cell. --- */
+
+gboolean
+xp_table_has_kernel (const char *name, XpKey key)
+{
+  g_return_val_if_fail (name != NULL, FALSE);
+  g_mutex_lock (&xp_table_lock);
+  const Row *row = xp_row_find (name);
+  gboolean has = row != NULL && xp_registrations_active (row->registrations, key) != NULL;
+  g_mutex_unlock (&xp_table_lock);
+  return has;
+}
+
+gboolean
+xp_table_has_computed_kernel (const char *name, XpKey key, GError **error)
+{
+  g_return_val_if_fail (name != NULL, FALSE);
+  if (xp_key_is_alias (key))
+    {
+      xp_error_set (error, XP_ERROR_ALIAS_KEY,
+                    &(XpErrorDetails){ .key = (char *) xp_key_name (key) },
+                    "Alias keys do not have runtime kernel registrations: %s stands for many cells",
+                    xp_key_name (key));
+      return FALSE;
+    }
+  g_mutex_lock (&xp_table_lock);
+  const Row *row = xp_row_find (name);
+  gboolean has = row != NULL && row_is_there (row)
+                 && xp_row_cell (row, key).rule != XP_RULE_MISSING;
+  g_mutex_unlock (&xp_table_lock);
+  return has;
+}
+
+/* --- Does what is stored agree with the rules? --- */
+
+typedef struct
+{
+  const XpKey *keys;
+  unsigned n_keys;
+  char *finding;
+} Audit;
+
+static const XpKernel *
+expected_kernel (Cell cell)
+{
+  if (cell.registration != NULL)
+    return xp_registration_kernel (cell.registration);
+  return &xp_special_kernels[cell.rule == XP_RULE_AMBIGUOUS ? XP_SPECIAL_AMBIGUOUS
+                                                            : XP_SPECIAL_MISSING];
+}
+
+static const char *
+kernel_text (const XpKernel *kernel)
+{
+  const Registration *registration = xp_registration_of (kernel);
+  return registration != NULL ? registration->location : "no kernel of its own";
+}
+
+static void
+audit_row (Row *row, void *data)
+{
+  Audit *audit = data;
+  for (unsigned i = 0; i < audit->n_keys && audit->finding == NULL && row->live != NULL; i++)
+    {
+      XpKey key = audit->keys[i];
+      Cell cell = xp_row_cell (row, key);
+      const XpKernel *expected = expected_kernel (cell);
+      const XpKernel *stored = row->live->op.cells[xp_key_cell_index (key)].kernel;
+      unsigned stripe = xp_row_stripe (xp_key_set (key).backend);
+      uint64_t unmasked = row->live->op.cells[XP_ROW_STRIPES + stripe].unmasked;
+      bool passed_over = cell.registration != NULL && cell.registration->is_fallthrough;
+      if (stored != expected)
+        audit->finding = g_strdup_printf ("%s, cell %s: stored is %s, the rules say %s", row->name,
+                                          xp_key_name (key), kernel_text (stored),
+                                          kernel_text (expected));
+      else if (key != XP_KEY_Undefined
+               && (unmasked >> xp_key_functionality (key) & 1) == passed_over)
+        audit->finding = g_strdup_printf ("%s, cell %s: the mask %s it, the rules do not",
+                                          row->name, xp_key_name (key),
+                                          passed_over ? "keeps" : "passes over");
+    }
+}
+
+gboolean
+xp_table_check (GError **error)
+{
+  Audit audit = { 0 };
+  g_autofree XpKey *keys = xp_key_list (&audit.n_keys);
+  audit.keys = keys;
+  g_mutex_lock (&xp_table_lock);
+  xp_rows_visit (audit_row, &audit);
+  g_mutex_unlock (&xp_table_lock);
+  if (audit.finding == NULL)
+    return TRUE;
+  xp_error_set (error, XP_ERROR_INTERNAL, NULL, "the table disagrees with its rules: %s",
+                audit.finding);
+  g_free (audit.finding);
+  return FALSE;
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * library.c: blocks: checking what is registered in them, and handing it to a transaction.
+ */
+#include "table/transaction.h"
+
+#include <crosspoint/schema.h>
+#include <string.h>
+
+XpOwner *(*xp_owner_at_hook) (const void *address);
+
+static XpOwner program_owner;
+XpOwner xp_core_owner;
+
+static const char *const kind_names[] = { [XP_LIBRARY_KIND_DEF] = "XP_LIBRARY",
+                                          [XP_LIBRARY_KIND_FRAGMENT] = "XP_LIBRARY_FRAGMENT",
+                                          [XP_LIBRARY_KIND_IMPL] = "XP_LIBRARY_IMPL" };
+
+void
+xp_owner_init (XpOwner *owner, const char *name, int priority)
+{
+  owner->name = g_strdup (name);
+  owner->priority = priority;
+  owner->libraries = g_ptr_array_new ();
+}
+
+XpOwner *
+xp_owner_at (const void *address)
+{
+  XpOwner *owner = xp_owner_at_hook != NULL ? xp_owner_at_hook (address) : NULL;
+  return owner != NULL ? owner : &program_owner;
+}
+
+void
+xp_owners_begin (void)
+{
+  xp_fallbacks = g_ptr_array_new ();
+  xp_owner_init (&program_owner, "the program", 0);
+  xp_owner_init (&xp_core_owner, "core", G_MININT);
+}
+
+static gboolean set_invalid (const XpLibrary *library, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+/* Every mistake in a block ends with where the block is. */
+static gboolean
+set_invalid (const XpLibrary *library, GError **error, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  xp_error_set (error, XP_ERROR_INVALID_REGISTRATION, NULL,
+                "%s  (Error occurred while processing %s block at %s:%d)", text,
+                kind_names[library->kind], library->file, library->line);
+  return FALSE;
+}
+
+static gboolean
+name_is_well_formed (const char *name)
+{
+  if (!g_ascii_isalpha (name[0]) && name[0] != '_')
+    return FALSE;
+  for (const char *c = name; *c != '\0'; c++)
+    if (!g_ascii_isalnum (*c) && *c != '_')
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+check_block (XpLibrary *library, const char *key, GError **error)
+{
+  gboolean is_wildcard = strcmp (library->name_space, "_") == 0;
+  if (!name_is_well_formed (library->name_space))
+    return set_invalid (library, error, "%s: '%s' is no namespace", kind_names[library->kind],
+                        library->name_space);
+  if (library->kind != XP_LIBRARY_KIND_IMPL && is_wildcard)
+    return set_invalid (library, error,
+                        "%s: cannot define %s with the wildcard namespace _ (it stands for every "
+                        "namespace in a fallback, and owns no operators). Name a namespace.",
+                        kind_names[library->kind], kind_names[library->kind]);
+  if (key == NULL)
+    return TRUE;
+  if (library->kind != XP_LIBRARY_KIND_IMPL)
+    return set_invalid (library, error, "%s: a dispatch key (%s) belongs to XP_LIBRARY_IMPL",
+                        kind_names[library->kind], key);
+  if (strcmp (key, "CatchAll") == 0 || strcmp (key, "Undefined") == 0)
+    return TRUE;
+  if (!xp_key_parse (key, &library->key, error))
+    {
+      g_prefix_error (error, "%s block at %s:%d: ", kind_names[library->kind], library->file,
+                      library->line);
+      return FALSE;
+    }
+  if (!xp_key_is_alias (library->key) && !xp_key_is_runtime (library->key))
+    return set_invalid (library, error,
+                        "the key %s stands for one cell per backend, and has none of its own: name "
+                        "a backend, as in %sCPU",
+                        key, strcmp (key, "Dense") == 0 ? "" : key);
+  library->has_key = true;
+  return TRUE;
+}
+
+static void
+definition_free (Definition *definition)
+{
+  xp_schema_unref (definition->schema);
+  g_free (definition->signature);
+  g_free (definition->location);
+  g_free (definition->file);
+  g_free (definition->tags);
+  g_free (definition->description);
+  g_free (definition);
+}
+
+/* Frees all of an entry but its registration, which a thread may still be inside. */
+static Registration *
+entry_free (Entry *entry)
+{
+  Registration *registration = entry->registration;
+  if (entry->definition != NULL)
+    definition_free (entry->definition);
+  g_free (entry->row_name);
+  g_free (entry);
+  return registration;
+}
+
+void
+xp_library_destroy (XpLibrary *library)
+{
+  g_autoptr (GPtrArray) registrations = g_ptr_array_new ();
+  for (unsigned i = 0; i < library->entries->len; i++)
+    {
+      Registration *registration = entry_free (library->entries->pdata[i]);
+      if (registration != NULL)
+        g_ptr_array_add (registrations, registration);
+    }
+  xp_registrations_retire (registrations);
+  g_ptr_array_unref (library->entries);
+  g_free (library->name_space);
+  g_free (library->file);
+  g_free (library);
+}
+
+/* Hands an entry to the constructor's transaction, or puts it into the table at once. */
+static gboolean
+add_entry (XpLibrary *library, Entry *entry, GError **error)
+{
+  entry->library = library;
+  g_ptr_array_add (library->entries, entry);
+  if (library->transaction != NULL)
+    {
+      g_ptr_array_add (library->transaction->added, entry);
+      return TRUE;
+    }
+  XpTransaction *transaction = xp_transaction_new ();
+  g_ptr_array_add (transaction->added, entry);
+  gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
+  xp_transaction_free (transaction);
+  if (!done)
+    {
+      g_ptr_array_remove (library->entries, entry);
+      Registration *registration = entry_free (entry);
+      if (registration != NULL)
+        xp_registration_free (registration);
+    }
+  return done;
+}
+
+XpLibrary *
+xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *transaction,
+                 GError **error)
+{
+  XpLibrary *library = g_new0 (XpLibrary, 1);
+  library->kind = block->kind;
+  library->name_space = g_strdup (block->name_space);
+  library->key = XP_KEY_CompositeImplicitAutograd;
+  library->file = g_strdup (block->file);
+  library->line = block->line;
+  library->owner = owner;
+  library->entries = g_ptr_array_new ();
+  library->transaction = transaction;
+  gboolean owns_namespace = block->kind == XP_LIBRARY_KIND_DEF;
+  if (check_block (library, block->key, error)
+      && (!owns_namespace || add_entry (library, g_new0 (Entry, 1), error)))
+    {
+      g_mutex_lock (&xp_table_lock);
+      g_ptr_array_add (owner->libraries, library);
+      g_mutex_unlock (&xp_table_lock);
+      return library;
+    }
+  xp_library_destroy (library);
+  return NULL;
+}
+
+/* Adds the block's namespace to a name without one; a foreign one is a mistake. */
+static char *
+qualify (const XpLibrary *library, const char *name, const char *what, const char *place,
+         GError **error)
+{
+  const char *colons = strstr (name, "::");
+  if (colons == NULL)
+    return g_strconcat (library->name_space, "::", name, NULL);
+  size_t n = strlen (library->name_space);
+  if ((size_t) (colons - name) == n && strncmp (name, library->name_space, n) == 0)
+    return g_strdup (name);
+  set_invalid (library, error,
+               "%sExplicitly provided namespace (%.*s) in %s does not match namespace of enclosing "
+               "%s block (%s). Move it to a block of its own namespace.",
+               what, (int) (colons - name), name, place, kind_names[library->kind],
+               library->name_space);
+  return NULL;
+}
+
+static XpSchema *
+parse_definition (const XpLibrary *library, const char *text, GError **error)
+{
+  /* The namespace is the block's where the text has none. */
+  g_autoptr (XpSchema) schema = xp_schema_parse (text, error);
+  if (schema == NULL)
+    return NULL;
+  if (library->kind == XP_LIBRARY_KIND_IMPL)
+    {
+      set_invalid (library, error,
+                   "def(\"%s\"): Cannot define an operator inside of a %s block. Define it in an "
+                   "XP_LIBRARY or XP_LIBRARY_FRAGMENT block.",
+                   schema->name, kind_names[library->kind]);
+      return NULL;
+    }
+  if (strstr (schema->name, "::") != NULL)
+    {
+      g_autofree char *name = qualify (library, schema->name, "", "schema string", error);
+      return name != NULL ? g_steal_pointer (&schema) : NULL;
+    }
+  g_autofree char *qualified = g_strconcat (library->name_space, "::", text, NULL);
+  return xp_schema_parse (qualified, error);
+}
+
+/* In a constructor nobody takes the error, so the transaction does. */
+static gboolean
+keep_error (XpLibrary *library, GError *local, GError **error)
+{
+  if (local == NULL)
+    return TRUE;
+  if (library->transaction != NULL && library->transaction->error == NULL)
+    library->transaction->error = g_error_copy (local);
+  g_propagate_error (error, local);
+  return FALSE;
+}
+
+static gboolean
+library_def (XpLibrary *library, const XpDefinition *from, GError **error)
+{
+  XpSchema *schema = parse_definition (library, from->schema, error);
+  if (schema == NULL)
+    {
+      g_prefix_error (error, "%s:%d: ", from->file, from->line);
+      return FALSE;
+    }
+  Definition *definition = g_new0 (Definition, 1);
+  definition->schema = schema;
+  definition->signature = xp_schema_signature (schema);
+  definition->file = g_strdup (from->file);
+  definition->line = from->line;
+  definition->location = g_strdup_printf ("registered at %s:%d", from->file, from->line);
+  definition->tags = g_strdup (from->tags);
+  definition->description = g_strdup (from->description);
+  definition->alias_analysis = from->alias_analysis;
+  definition->owner = library->owner;
+  Entry *entry = g_new0 (Entry, 1);
+  entry->definition = definition;
+  entry->row_name = xp_schema_operator_name (schema);
+  return add_entry (library, entry, error);
+}
+
+gboolean
+xp_library_def (XpLibrary *library, const XpDefinition *definition, GError **error)
+{
+  g_return_val_if_fail (library != NULL && definition != NULL, FALSE);
+  g_return_val_if_fail (definition->size >= sizeof *definition, FALSE);
+  g_return_val_if_fail (definition->schema != NULL && definition->file != NULL, FALSE);
+  GError *local = NULL;
+  library_def (library, definition, &local);
+  return keep_error (library, local, error);
+}
+
+static gboolean
+check_implementation (const XpLibrary *library, const XpImplementation *from, GError **error)
+{
+  if (from->name == NULL)
+    {
+      if (library->kind != XP_LIBRARY_KIND_IMPL)
+        return set_invalid (library, error,
+                            "fallback(...): Cannot define an operator inside of a %s block. Use "
+                            "XP_LIBRARY_IMPL (_, KEY, m).",
+                            kind_names[library->kind]);
+      if (strcmp (library->name_space, "_") != 0)
+        return set_invalid (
+            library, error,
+            "fallback(...): Fallback functions which apply to only a single namespace (you "
+            "specified %s) are not supported. Use the wildcard namespace:\n\n"
+            "    XP_LIBRARY_IMPL (_, %s, m) { xp_fallback (m, ...); }\n\n",
+            library->name_space, xp_key_name (library->key));
+      if (!library->has_key)
+        return set_invalid (library, error,
+                            "fallback(...): a fallback needs a dispatch key: XP_LIBRARY_IMPL (_, "
+                            "KEY, m)");
+      return TRUE;
+    }
+  if (strcmp (library->name_space, "_") == 0 && strstr (from->name, "::") == NULL)
+    return set_invalid (library, error,
+                        "impl(\"%s\", ...): a block of the wildcard namespace _ holds fallbacks "
+                        "only; name the operator's namespace in the block",
+                        from->name);
+  if (strchr (from->name, '(') != NULL)
+    return set_invalid (library, error,
+                        "impl(\"%s\", ...): expected the name of an operator, found a schema",
+                        from->name);
+  return TRUE;
+}
+
+static gboolean
+library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
+{
+  if (!check_implementation (library, from, error))
+    return FALSE;
+  char *row_name = NULL;
+  if (from->name != NULL)
+    {
+      g_autofree char *what = g_strdup_printf ("impl(\"%s\", ...): ", from->name);
+      row_name = qualify (library, from->name, what, "operator name", error);
+      if (row_name == NULL)
+        return FALSE;
+    }
+  Registration *registration = g_new0 (Registration, 1);
+  registration->kernel = (XpKernel){ from->boxed, from->typed, from->data };
+  registration->key = library->key;
+  registration->owner = library->owner;
+  registration->priority = library->owner->priority;
+  registration->is_fallthrough = from->boxed == xp_fallthrough;
+  registration->flags = from->flags;
+  registration->file = g_strdup (from->file);
+  registration->line = from->line;
+  registration->location = g_strdup_printf ("registered at %s:%d", from->file, from->line);
+  registration->signature = g_strdup (from->signature);
+  registration->destroy = from->destroy;
+  Entry *entry = g_new0 (Entry, 1);
+  entry->registration = registration;
+  entry->row_name = row_name;
+  return add_entry (library, entry, error);
+}
+
+gboolean
+xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GError **error)
+{
+  g_return_val_if_fail (library != NULL && implementation != NULL, FALSE);
+  g_return_val_if_fail (implementation->size >= sizeof *implementation, FALSE);
+  g_return_val_if_fail (implementation->boxed != NULL && implementation->file != NULL, FALSE);
+  g_return_val_if_fail (implementation->typed == NULL || implementation->signature != NULL, FALSE);
+  GError *local = NULL;
+  library_impl (library, implementation, &local);
+  return keep_error (library, local, error);
+}
+
+/* --- Blocks of constructors, and of the running program. --- */
+
+static void
+forget_library (XpLibrary *library)
+{
+  g_mutex_lock (&xp_table_lock);
+  g_ptr_array_remove (library->owner->libraries, library);
+  g_mutex_unlock (&xp_table_lock);
+  xp_library_destroy (library);
+}
+
+void
+xp_library_run (const XpLibraryBlock *block)
+{
+  g_return_if_fail (block != NULL && block->size >= sizeof *block);
+  XpTransaction *current = xp_transaction_current ();
+  XpTransaction *transaction = current != NULL ? current : xp_transaction_new ();
+  /* Outside of a load the object came in another way; its record is made for it. */
+  XpOwner *owner = current != NULL ? xp_transaction_current_owner () : xp_owner_at (block);
+  GError *error = NULL;
+  XpLibrary *library = xp_library_make (block, owner, transaction, &error);
+  if (library != NULL)
+    {
+      block->fill (library);
+      library->transaction = NULL;
+    }
+  else if (transaction->error == NULL)
+    transaction->error = g_steal_pointer (&error);
+  g_clear_error (&error);
+  if (current != NULL)
+    return;
+  if (!xp_transaction_commit (transaction, NULL, NULL, &error))
+    {
+      g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", owner->name, "MESSAGE",
+                        "%s registers nothing in the block at %s:%d: %s", owner->name, block->file,
+                        block->line, error->message);
+      g_clear_error (&error);
+      if (library != NULL)
+        forget_library (library);
+    }
+  xp_transaction_free (transaction);
+}
+
+XpLibrary *
+xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, const char *file,
+                int line, GError **error)
+{
+  g_return_val_if_fail (name_space != NULL && file != NULL, NULL);
+  const XpLibraryBlock block = { sizeof block, kind, line, name_space, key, file, NULL };
+  return xp_library_make (&block, xp_owner_at (__builtin_return_address (0)), NULL, error);
+}
+
+void
+xp_library_free (XpLibrary *library)
+{
+  if (library == NULL)
+    return;
+  XpTransaction *transaction = xp_transaction_new ();
+  for (unsigned i = 0; i < library->entries->len; i++)
+    g_ptr_array_add (transaction->removed, library->entries->pdata[i]);
+  xp_transaction_commit (transaction, NULL, NULL, NULL);
+  xp_transaction_free (transaction);
+  forget_library (library);
+}
+
+/* --- All blocks of one owner. --- */
+
+void
+xp_owner_destroy_libraries (XpOwner *owner)
+{
+  g_mutex_lock (&xp_table_lock);
+  g_autoptr (GPtrArray) libraries = owner->libraries;
+  owner->libraries = g_ptr_array_new ();
+  g_mutex_unlock (&xp_table_lock);
+  for (unsigned i = 0; i < libraries->len; i++)
+    xp_library_destroy (libraries->pdata[i]);
+}
+
+static int
+compare_kernels (const void *a, const void *b)
+{
+  const XpKernel *x = *(const XpKernel *const *) a, *y = *(const XpKernel *const *) b;
+  return x < y ? -1 : x > y;
+}
+
+GPtrArray *
+xp_owner_kernels (XpOwner *owner)
+{
+  GPtrArray *kernels = g_ptr_array_new ();
+  g_mutex_lock (&xp_table_lock);
+  for (unsigned i = 0; i < owner->libraries->len; i++)
+    {
+      const XpLibrary *library = owner->libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        {
+          Entry *entry = library->entries->pdata[j];
+          if (entry->registration != NULL)
+            g_ptr_array_add (kernels, &entry->registration->kernel);
+        }
+    }
+  g_mutex_unlock (&xp_table_lock);
+  g_ptr_array_sort (kernels, compare_kernels);
+  return kernels;
+}
+
+bool
+xp_kernels_contain (const XpKernel *kernel, void *data)
+{
+  const GPtrArray *kernels = data;
+  size_t low = 0, high = kernels->len;
+  while (low < high)
+    {
+      size_t middle = (low + high) / 2;
+      const XpKernel *there = kernels->pdata[middle];
+      if (there == kernel)
+        return true;
+      if (there < kernel)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return false;
+}
+
+void
+xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells)
+{
+  *n_rows = *n_cells = 0;
+  g_mutex_lock (&xp_table_lock);
+  for (unsigned i = 0; i < owner->libraries->len; i++)
+    {
+      const XpLibrary *library = owner->libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        {
+          const Entry *entry = library->entries->pdata[j];
+          *n_rows += entry->is_in_table && entry->definition != NULL;
+          *n_cells += entry->is_in_table && entry->registration != NULL;
+        }
+    }
+  g_mutex_unlock (&xp_table_lock);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * row.h: the table's own structures. Everything here is under xp_table_lock unless it says
+ * otherwise. The lock is a leaf: nothing is called under it that could wait, load, or call back.
+ */
+#pragma once
+
+#include "keys/keys.h"
+
+#include <crosspoint/table.h>
+
+extern GMutex xp_table_lock;
+
+typedef struct Row Row;
+typedef struct Head Head;
+typedef struct Registration Registration;
+
+/**
+ * XpOwner:
+ *
+ * Whose registrations they are: a plugin, the core, or the program. Lives as long as the process.
+ */
+typedef struct
+{
+  char *name;
+  int priority;
+  GPtrArray *libraries; /* XpLibrary: what it has registered, in order */
+} XpOwner;
+
+void xp_owner_init (XpOwner *owner, const char *name, int priority);
+
+/* The owner of the code at @address: a plugin through the hook below, else the program. */
+XpOwner *xp_owner_at (const void *address);
+extern XpOwner *(*xp_owner_at_hook) (const void *address);
+extern XpOwner xp_core_owner;
+
+/* A kernel on a key of a row, or, without a row, a fallback. Frames point to its first member. */
+struct Registration
+{
+  XpKernel kernel;
+  XpKey key;
+  Row *row;
+  XpOwner *owner;
+  int priority;
+  bool is_fallthrough;
+  uint32_t flags;
+  uint64_t sequence;
+  char *location; /* registered at FILE:LINE */
+  char *file;
+  int line;
+  char *signature; /* NULL where it does not say */
+  GDestroyNotify destroy;
+};
+
+typedef struct
+{
+  XpSchema *schema;
+  char *signature;
+  char *location;
+  char *file;
+  char *tags;
+  char *description;
+  int line;
+  XpAliasAnalysis alias_analysis;
+  XpOwner *owner;
+} Definition;
+
+/* The head of a row for one signature. */
+struct Head
+{
+  XpOperator op;
+  Row *row;
+  Head *next;
+  char *signature;
+  uint64_t written_arguments; /* as the row's definition annotates them */
+  bool takes_mixed_devices;   /* as its tag says */
+  GPtrArray *old_cells;       /* blocks that readers may still look at; kept, there are few */
+  XpCell *cells;              /* own block, NULL while the head was never live */
+  unsigned n_stripes;
+};
+
+/* A name. Rows stay, so that handles do; a row is there while it has a definition or registrations.
+ */
+struct Row
+{
+  char *name;
+  Definition *definition;
+  GPtrArray *registrations; /* Registration, by key, then by rank, the active one first */
+  Head *heads;
+  Head *live; /* the one for the definition's signature; read without the lock */
+  bool is_dirty;
+};
+
+static inline bool
+row_is_there (const Row *row)
+{
+  return row->definition != NULL || row->registrations->len > 0;
+}
+
+void xp_owners_begin (void);
+void xp_heads_begin (void);
+
+/* --- names.c: the index of names. Lookup takes no lock. --- */
+Row *xp_row_find (const char *name);
+Row *xp_row_make (const char *name);
+typedef void (*XpRowVisitor) (Row *row, void *data);
+void xp_rows_visit (XpRowVisitor visit, void *data);
+
+/* --- heads.c: heads and their cells. --- */
+Head *xp_head_make (Row *row, const char *signature);
+/* Publishes what the rules say of @row in its live head, and that the others have no row. */
+void xp_row_publish (Row *row);
+/* Where the cell of a runtime key lies in a block. */
+unsigned xp_key_cell_index (XpKey key);
+
+/* --- compute.c: the rules. --- */
+typedef struct
+{
+  const Registration *registration; /* NULL for AMBIGUOUS and MISSING */
+  XpRule rule;
+} Cell;
+/* What rules 1 to 4 of reference 3.1 say of one cell. */
+Cell xp_row_cell (const Row *row, XpKey key);
+/* Every registration that could serve @key, best first: the rest of the cell, then lower rules. */
+void xp_row_candidates (const Row *row, XpKey key, GPtrArray *candidates);
+/* All cells of @row, into a block of @n_stripes stripes. */
+void xp_row_compute (const Row *row, XpCell *cells, unsigned n_stripes);
+
+/* --- fallbacks.c: the fallbacks of all rows. --- */
+extern GPtrArray *xp_fallbacks; /* Registration, by key, then by rank */
+const Registration *xp_fallback_for (XpKey key);
+/* Puts the fallbacks' kernels into a block; every other cell gets the missing kernel. */
+void xp_fallbacks_fill (XpCell *cells, unsigned n_stripes);
+void xp_fallbacks_changed (void);
+
+/* --- special.c: the kernels that stand in cells without one. The call layer gives them code. ---
+ */
+typedef enum
+{
+  XP_SPECIAL_MISSING,
+  XP_SPECIAL_AMBIGUOUS,
+  XP_SPECIAL_FALLTHROUGH,
+  XP_SPECIAL_UNKNOWN_OPERATOR,
+  XP_SPECIAL_SIGNATURE,
+  XP_N_SPECIALS
+} XpSpecial;
+extern XpKernel xp_special_kernels[XP_N_SPECIALS];
+
+static inline bool
+kernel_is_special (const XpKernel *kernel)
+{
+  return kernel >= xp_special_kernels && kernel < xp_special_kernels + XP_N_SPECIALS;
+}
+
+/* What stands in a cell for @registration. */
+static inline const XpKernel *
+xp_registration_kernel (const Registration *registration)
+{
+  return registration->is_fallthrough ? &xp_special_kernels[XP_SPECIAL_FALLTHROUGH]
+                                      : &registration->kernel;
+}
+
+/* The registration whose kernel it is; NULL for a special one. */
+const Registration *xp_registration_of (const XpKernel *kernel);
+
+/* --- registrations.c: ordered lists of registrations. --- */
+/* Inserts by key, then rank: higher priority, then newer, first. */
+void xp_registrations_insert (GPtrArray *list, Registration *registration);
+/* The first of @key, which is the active one; NULL where there is none. */
+Registration *xp_registrations_active (const GPtrArray *list, XpKey key);
+void xp_registration_free (Registration *registration);
+/* Frees registrations that are out of the table once no thread is inside; those that still are
+ * entered wait for the next time. Takes the array's contents. Not under the lock. */
+void xp_registrations_retire (GPtrArray *gone);
+extern GMutex xp_retire_lock;

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * transaction.c: making changes to the table, and taking them back.
+ */
+#include "table/transaction.h"
+
+#include <string.h>
+
+static __thread XpTransaction *current_transaction;
+static __thread XpOwner *current_owner;
+
+static uint64_t generation;
+
+uint64_t
+xp_table_generation (void)
+{
+  return __atomic_load_n (&generation, __ATOMIC_ACQUIRE);
+}
+
+XpTransaction *
+xp_transaction_new (void)
+{
+  XpTransaction *transaction = g_new0 (XpTransaction, 1);
+  transaction->removed = g_ptr_array_new ();
+  transaction->added = g_ptr_array_new ();
+  return transaction;
+}
+
+void
+xp_transaction_free (XpTransaction *transaction)
+{
+  g_ptr_array_unref (transaction->removed);
+  g_ptr_array_unref (transaction->added);
+  g_clear_error (&transaction->error);
+  g_free (transaction);
+}
+
+void
+xp_transaction_set_current (XpTransaction *transaction, XpOwner *owner)
+{
+  current_transaction = transaction;
+  current_owner = owner;
+}
+
+XpTransaction *
+xp_transaction_current (void)
+{
+  return current_transaction;
+}
+
+XpOwner *
+xp_transaction_current_owner (void)
+{
+  return current_owner;
+}
+
+void
+xp_transaction_remove_owner (XpTransaction *transaction, XpOwner *owner)
+{
+  g_mutex_lock (&xp_table_lock);
+  for (unsigned i = 0; i < owner->libraries->len; i++)
+    {
+      const XpLibrary *library = owner->libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        g_ptr_array_add (transaction->removed, library->entries->pdata[j]);
+    }
+  g_mutex_unlock (&xp_table_lock);
+}
+
+/* What changed while a transaction is made. */
+typedef struct
+{
+  GPtrArray *rows;
+  bool fallbacks;
+  GPtrArray *warnings; /* Override */
+} Touched;
+
+/* A kernel that took the place of one of equal priority. */
+typedef struct
+{
+  char *op;
+  char *definition;
+  const char *key;
+  char *previous;
+  char *new_;
+} Override;
+
+static void
+override_free (void *data)
+{
+  Override *override = data;
+  g_free (override->op);
+  g_free (override->definition);
+  g_free (override->previous);
+  g_free (override->new_);
+  g_free (override);
+}
+
+static void
+touch (Touched *touched, Row *row)
+{
+  if (row->is_dirty)
+    return;
+  row->is_dirty = true;
+  g_ptr_array_add (touched->rows, row);
+}
+
+static void
+note_override (Touched *touched, const Row *row, const Registration *previous,
+               const Registration *registration)
+{
+  if (previous == NULL || previous->priority != registration->priority
+      || previous->owner == &xp_core_owner)
+    return;
+  Override *override = g_new0 (Override, 1);
+  override->op = row->definition != NULL ? xp_schema_to_string (row->definition->schema)
+                                         : g_strdup (row->name);
+  override->definition = g_strdup (row->definition != NULL ? row->definition->location
+                                                           : "no debug info");
+  override->key = xp_key_name (registration->key);
+  override->previous = g_strdup (previous->location);
+  override->new_ = g_strdup (registration->location);
+  g_ptr_array_add (touched->warnings, override);
+}
+
+/* The words are PyTorch's, but the previous kernel is the one that is really replaced. */
+static void
+warn_of_override (const Override *override)
+{
+  g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "OPERATOR", override->op, "KEY",
+                    override->key, "PREVIOUS", override->previous, "NEW", override->new_, "MESSAGE",
+                    "Overriding a previously registered kernel for the same operator and the same "
+                    "dispatch key\n  operator: %s\n    %s\n  dispatch key: %s\n  previous kernel: "
+                    "%s\n       new kernel: %s",
+                    override->op, override->definition, override->key, override->previous,
+                    override->new_);
+}
+
+/* Whether a kernel takes what the schema says; a kernel that does not say is believed. */
+static gboolean
+check_signature (const char *row_name, const Definition *definition,
+                 const Registration *registration, GError **error)
+{
+  if (definition == NULL || registration->signature == NULL
+      || strcmp (definition->signature, registration->signature) == 0)
+    return TRUE;
+  g_autofree char *text = g_strconcat ("_", registration->signature, NULL);
+  g_autofree char *expected = xp_schema_to_string (definition->schema);
+  g_autoptr (XpSchema) found = xp_schema_parse (text, error);
+  if (found == NULL)
+    return FALSE;
+  g_autofree char *reason = xp_schema_difference (definition->schema, found);
+  if (reason == NULL)
+    return TRUE;
+  xp_error_set (
+      error, XP_ERROR_SCHEMA_MISMATCH,
+      &(XpErrorDetails){ .op = (char *) row_name,
+                         .key = (char *) xp_key_name (registration->key),
+                         .plugin = registration->owner->name },
+      "Inferred operator schema for a kernel function doesn't match the expected function "
+      "schema.\n  operator: %s\n  expected schema: %s\n    %s\n  inferred schema: %s\n"
+      "    %s\n  reason: %s",
+      row_name, expected, definition->location, registration->signature, registration->location,
+      reason);
+  return FALSE;
+}
+
+static gboolean
+add_definition (Entry *entry, Touched *touched, GError **error)
+{
+  Row *row = xp_row_make (entry->row_name);
+  if (row->definition != NULL)
+    {
+      g_autofree char *schema = xp_schema_to_string (entry->definition->schema);
+      xp_error_set (error, XP_ERROR_DUPLICATE_DEF,
+                    &(XpErrorDetails){ .op = row->name, .plugin = row->definition->owner->name },
+                    "Tried to register an operator (%s) with the same name and overload name "
+                    "multiple times. Each overload's schema should only be registered with a "
+                    "single call to def(). Duplicate registration: %s (%s). Original registration: "
+                    "%s (%s)",
+                    schema, entry->definition->location, entry->definition->owner->name,
+                    row->definition->location, row->definition->owner->name);
+      return FALSE;
+    }
+  for (unsigned i = 0; i < row->registrations->len; i++)
+    if (!check_signature (row->name, entry->definition, row->registrations->pdata[i], error))
+      return FALSE;
+  row->definition = entry->definition;
+  entry->row = row;
+  touch (touched, row);
+  return TRUE;
+}
+
+static gboolean
+check_fallback (const Registration *registration, GError **error)
+{
+  for (unsigned i = 0; i < xp_fallbacks->len; i++)
+    {
+      const Registration *other = xp_fallbacks->pdata[i];
+      if (other->key != registration->key || other->owner != registration->owner)
+        continue;
+      const char *key = xp_key_name (registration->key);
+      xp_error_set (error, XP_ERROR_DUPLICATE_FALLBACK,
+                    &(XpErrorDetails){ .key = (char *) key, .plugin = registration->owner->name },
+                    "Tried to register multiple backend fallbacks for the same dispatch key %s; "
+                    "previous registration %s, new registration %s",
+                    key, other->location, registration->location);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+add_registration (Entry *entry, Touched *touched, GError **error)
+{
+  static uint64_t sequence;
+  Registration *registration = entry->registration;
+  registration->sequence = ++sequence;
+  if (entry->row_name == NULL)
+    {
+      if (!check_fallback (registration, error))
+        return FALSE;
+      xp_registrations_insert (xp_fallbacks, registration);
+      touched->fallbacks = true;
+      return TRUE;
+    }
+  Row *row = xp_row_make (entry->row_name);
+  if (!check_signature (row->name, row->definition, registration, error))
+    return FALSE;
+  Registration *previous = xp_registrations_active (row->registrations, registration->key);
+  xp_registrations_insert (row->registrations, registration);
+  registration->row = row;
+  entry->row = row;
+  if (xp_registrations_active (row->registrations, registration->key) == registration)
+    note_override (touched, row, previous, registration);
+  touch (touched, row);
+  return TRUE;
+}
+
+/* The blocks that own a namespace now, by its name. */
+static GHashTable *namespaces;
+
+static gboolean
+add_namespace (Entry *entry, GError **error)
+{
+  XpLibrary *library = entry->library;
+  if (namespaces == NULL)
+    namespaces = g_hash_table_new (g_str_hash, g_str_equal);
+  const XpLibrary *other = g_hash_table_lookup (namespaces, library->name_space);
+  if (other == NULL)
+    {
+      g_hash_table_insert (namespaces, library->name_space, library);
+      return TRUE;
+    }
+  xp_error_set (error, XP_ERROR_NAMESPACE_TAKEN, &(XpErrorDetails){ .plugin = other->owner->name },
+                "Only a single XP_LIBRARY can be used to register the namespace %s; please put all "
+                "of your definitions in a single XP_LIBRARY block, or use XP_LIBRARY_FRAGMENT. "
+                "Previous registration of XP_LIBRARY was registered at %s:%d (%s); latest "
+                "registration was registered at %s:%d (%s)",
+                library->name_space, other->file, other->line, other->owner->name, library->file,
+                library->line, library->owner->name);
+  return FALSE;
+}
+
+static gboolean
+put_in (Entry *entry, Touched *touched, GError **error)
+{
+  if (entry->definition != NULL)
+    entry->is_in_table = add_definition (entry, touched, error);
+  else if (entry->registration != NULL)
+    entry->is_in_table = add_registration (entry, touched, error);
+  else
+    entry->is_in_table = add_namespace (entry, error);
+  return entry->is_in_table;
+}
+
+static void
+take_out (Entry *entry, Touched *touched)
+{
+  if (!entry->is_in_table)
+    return;
+  entry->is_in_table = false;
+  if (entry->row != NULL)
+    touch (touched, entry->row);
+  if (entry->definition != NULL)
+    entry->row->definition = NULL;
+  else if (entry->registration == NULL)
+    g_hash_table_remove (namespaces, entry->library->name_space);
+  else if (entry->row != NULL)
+    g_ptr_array_remove (entry->row->registrations, entry->registration);
+  else
+    {
+      g_ptr_array_remove (xp_fallbacks, entry->registration);
+      touched->fallbacks = true;
+    }
+}
+
+/* Puts back what take_out() took, without a check, for it stood there before. */
+static void
+put_back (Entry *entry)
+{
+  entry->is_in_table = true;
+  if (entry->definition != NULL)
+    entry->row->definition = entry->definition;
+  else if (entry->registration == NULL)
+    g_hash_table_insert (namespaces, entry->library->name_space, entry->library);
+  else
+    xp_registrations_insert (entry->row != NULL ? entry->row->registrations : xp_fallbacks,
+                             entry->registration);
+}
+
+static gboolean
+make_changes (XpTransaction *transaction, Touched *touched, GError **error)
+{
+  if (transaction->error != NULL)
+    {
+      g_propagate_error (error, g_error_copy (transaction->error));
+      return FALSE;
+    }
+  /* What was already out, of a block that lost its owner, stays out when the rest is put back. */
+  for (unsigned i = transaction->removed->len; i-- > 0;)
+    if (!((Entry *) transaction->removed->pdata[i])->is_in_table)
+      g_ptr_array_remove_index (transaction->removed, i);
+  for (unsigned i = 0; i < transaction->removed->len; i++)
+    take_out (transaction->removed->pdata[i], touched);
+  for (unsigned i = 0; i < transaction->added->len; i++)
+    if (!put_in (transaction->added->pdata[i], touched, error))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+take_changes_back (XpTransaction *transaction, Touched *touched)
+{
+  for (unsigned i = transaction->added->len; i-- > 0;)
+    take_out (transaction->added->pdata[i], touched);
+  for (unsigned i = 0; i < transaction->removed->len; i++)
+    if (!((Entry *) transaction->removed->pdata[i])->is_in_table)
+      put_back (transaction->removed->pdata[i]);
+  for (unsigned i = 0; i < touched->rows->len; i++)
+    ((Row *) touched->rows->pdata[i])->is_dirty = false;
+}
+
+static void
+publish_row (Row *row, G_GNUC_UNUSED void *data)
+{
+  if (row->heads != NULL || row->definition != NULL)
+    xp_row_publish (row);
+  row->is_dirty = false;
+}
+
+static void
+publish (const Touched *touched)
+{
+  if (touched->fallbacks)
+    {
+      xp_fallbacks_changed ();
+      xp_rows_visit (publish_row, NULL);
+    }
+  for (unsigned i = 0; i < touched->rows->len; i++)
+    publish_row (touched->rows->pdata[i], NULL);
+  __atomic_add_fetch (&generation, 1, __ATOMIC_RELEASE);
+}
+
+gboolean
+xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
+                       GError **error)
+{
+  Touched touched = { .rows = g_ptr_array_new (),
+                      .warnings = g_ptr_array_new_with_free_func (override_free) };
+  g_mutex_lock (&xp_table_lock);
+  gboolean done = make_changes (transaction, &touched, error)
+                  && (check == NULL || check (transaction, data, error));
+  if (done)
+    publish (&touched);
+  else
+    take_changes_back (transaction, &touched);
+  g_mutex_unlock (&xp_table_lock);
+  for (unsigned i = 0; done && i < touched.warnings->len; i++)
+    warn_of_override (touched.warnings->pdata[i]);
+  g_ptr_array_unref (touched.rows);
+  g_ptr_array_unref (touched.warnings);
+  return done;
+}

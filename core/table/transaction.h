@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * transaction.h: a set of changes to the table that is made as a whole or not at all.
+ *
+ * What is to be removed goes first, then what is to be added, in order; the rows that changed are
+ * computed and published once, at the end. Nothing is seen of a transaction that fails.
+ */
+#pragma once
+
+#include "table/row.h"
+
+/* One thing that a block brings: a namespace that it owns, a definition, or a registration. It
+ * belongs to its block. */
+typedef struct
+{
+  XpLibrary *library;
+  Definition *definition;
+  Registration *registration;
+  char *row_name; /* NULL for a namespace and for a fallback */
+  Row *row;       /* once it is in the table */
+  bool is_in_table;
+} Entry;
+
+/* A block. It belongs to its owner, or, made at run time, to whoever made it. */
+struct XpLibrary
+{
+  XpLibraryKind kind;
+  char *name_space; /* "_" for the wildcard */
+  XpKey key;        /* of an IMPL block; CompositeImplicitAutograd for the catch-all */
+  bool has_key;
+  char *file;
+  int line;
+  XpOwner *owner;
+  GPtrArray *entries; /* Entry */
+  /* Where entries wait while a constructor runs; NULL when each is published at once. */
+  struct XpTransaction *transaction;
+};
+
+typedef struct XpTransaction
+{
+  GPtrArray *removed; /* Entry */
+  GPtrArray *added;   /* Entry */
+  GError *error;      /* the first mistake made while it was filled */
+} XpTransaction;
+
+XpTransaction *xp_transaction_new (void);
+void xp_transaction_free (XpTransaction *transaction);
+
+/* Blocks of constructors that run on this thread belong to @owner and are added to @transaction,
+ * until it is NULL. */
+void xp_transaction_set_current (XpTransaction *transaction, XpOwner *owner);
+XpTransaction *xp_transaction_current (void);
+XpOwner *xp_transaction_current_owner (void);
+
+/* Takes all that @owner has registered out of the table. */
+void xp_transaction_remove_owner (XpTransaction *transaction, XpOwner *owner);
+
+/* A check that is made under the lock, when the changes are in but nothing is published yet. */
+typedef gboolean (*XpTransactionCheck) (const XpTransaction *transaction, void *data,
+                                        GError **error);
+
+/* Makes the changes; on failure the table is as it was. */
+gboolean xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
+                                GError **error);
+
+/* A block of @owner; its entries wait in @transaction, where that is not NULL. */
+XpLibrary *xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *transaction,
+                            GError **error);
+
+/* Frees a block whose entries are not in the table. Registrations that a thread is inside wait
+ * until it has left. */
+void xp_library_destroy (XpLibrary *library);
+
+/* Frees all blocks of @owner, none of which is in the table. */
+void xp_owner_destroy_libraries (XpOwner *owner);
+
+/* The kernels of all registrations of @owner, sorted by address; they are gone from the table or
+ * about to be. */
+GPtrArray *xp_owner_kernels (XpOwner *owner);
+bool xp_kernels_contain (const XpKernel *kernel, void *kernels);
+
+/* How many rows and registrations of @owner are in the table. */
+void xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells);

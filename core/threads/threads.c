@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * threads.c: thread records: how they come and go, the stack of calls in each, and the search
+ * through all of them.
+ *
+ * Records are never freed: a thread that is gone leaves its record to the next. The frames of a
+ * record are one stretch of reserved address space, of which as much is usable as was needed.
+ */
+#include "threads/threads.h"
+#include "begin.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum
+{
+  MOST_FRAMES = 1 << 18,      /* 16 MiB of address space a thread */
+  FRAMES_AT_A_TIME = 1 << 10, /* made usable at once: 64 KiB */
+  STACK_RESERVE = 64 * 1024,
+  DEFAULT_RECURSION_LIMIT = 1000
+};
+
+typedef struct Record Record;
+struct Record
+{
+  XpCall *frames;
+  size_t n_usable;
+  Record *next;
+  XpThreadHead *head; /* of the thread that has it, under records_lock */
+  const char *stack_low;
+  const char *stack_high;
+  bool in_use;
+};
+
+__thread XpThreadHead xp_thread __attribute__ ((tls_model ("initial-exec"))) = {
+  .included = { XP_DEFAULT_INCLUDED, 0 }, .excluded = { XP_DEFAULT_EXCLUDED, 0 }
+};
+
+static __thread Record *own_record __attribute__ ((tls_model ("initial-exec")));
+
+static Record *records; /* append-only */
+static GMutex records_lock;
+static pthread_key_t exit_key;
+static bool need_fence;
+static uint64_t common_attention;
+static unsigned recursion_limit = DEFAULT_RECURSION_LIMIT;
+
+unsigned
+xp_recursion_limit (void)
+{
+  return __atomic_load_n (&recursion_limit, __ATOMIC_RELAXED);
+}
+
+bool
+xp_threads_need_fence (void)
+{
+  return need_fence;
+}
+
+/* Frames below the limit need no second look: so many that no operator can be active too often.
+ * While something wants to see every call, there are none. */
+static void
+update_limit (XpThreadHead *head, const Record *record)
+{
+  size_t n = MIN (record->n_usable, xp_recursion_limit ());
+  bool slow = need_fence || __atomic_load_n (&head->attention, __ATOMIC_RELAXED) != 0;
+  __atomic_store_n (&head->limit, slow ? NULL : record->frames + n, __ATOMIC_RELAXED);
+}
+
+void
+xp_set_recursion_limit (unsigned limit)
+{
+  g_return_if_fail (limit > 0);
+  g_mutex_lock (&records_lock);
+  __atomic_store_n (&recursion_limit, limit, __ATOMIC_RELAXED);
+  for (Record *record = records; record != NULL; record = record->next)
+    if (record->head != NULL)
+      update_limit (record->head, record);
+  g_mutex_unlock (&records_lock);
+}
+
+static void
+clear_frames (Record *record)
+{
+  for (size_t i = 0; i < record->n_usable; i++)
+    {
+      if (__atomic_load_n (&record->frames[i].kernel, __ATOMIC_RELAXED) == NULL)
+        break;
+      __atomic_store_n (&record->frames[i].kernel, NULL, __ATOMIC_RELEASE);
+    }
+}
+
+/* A thread ends. If one of its later destructors calls again, it gets a record anew. */
+static void
+thread_gone (void *data)
+{
+  Record *record = data;
+  xp_thread.top = NULL;
+  xp_thread.limit = NULL;
+  own_record = NULL;
+  g_mutex_lock (&records_lock);
+  clear_frames (record);
+  record->head = NULL;
+  record->in_use = false;
+  g_mutex_unlock (&records_lock);
+}
+
+static Record *
+record_new (void)
+{
+  void *frames = mmap (NULL, MOST_FRAMES * sizeof (XpCall), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (frames == MAP_FAILED)
+    return NULL;
+  if (mprotect (frames, FRAMES_AT_A_TIME * sizeof (XpCall), PROT_READ | PROT_WRITE) != 0)
+    {
+      munmap (frames, MOST_FRAMES * sizeof (XpCall));
+      return NULL;
+    }
+  Record *record = g_new0 (Record, 1);
+  record->frames = frames;
+  record->n_usable = FRAMES_AT_A_TIME;
+  record->next = records;
+  __atomic_store_n (&records, record, __ATOMIC_RELEASE);
+  return record;
+}
+
+static void
+find_stack (Record *record)
+{
+  pthread_attr_t attributes;
+  void *low = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np (pthread_self (), &attributes) == 0)
+    {
+      if (pthread_attr_getstack (&attributes, &low, &size) != 0)
+        size = 0;
+      pthread_attr_destroy (&attributes);
+    }
+  record->stack_low = low;
+  record->stack_high = (const char *) low + size;
+}
+
+bool
+xp_thread_prepare (void)
+{
+  if (own_record != NULL)
+    return true;
+  g_mutex_lock (&records_lock);
+  Record *record = records;
+  while (record != NULL && record->in_use)
+    record = record->next;
+  if (record == NULL)
+    record = record_new ();
+  if (record != NULL)
+    {
+      record->in_use = true;
+      record->head = &xp_thread;
+      xp_thread.attention = common_attention;
+    }
+  g_mutex_unlock (&records_lock);
+  if (record == NULL)
+    return false;
+
+  find_stack (record);
+  own_record = record;
+  xp_thread.top = record->frames;
+  bool small = record->stack_high - record->stack_low <= 2 * STACK_RESERVE;
+  xp_thread.stack_limit = small ? record->stack_low : record->stack_low + STACK_RESERVE;
+  update_limit (&xp_thread, record);
+  pthread_setspecific (exit_key, record);
+  return true;
+}
+
+/* Frames of calls that were left by longjmp lie deeper in the C stack than the one that is made
+ * now.
+ */
+static void
+drop_abandoned_frames (Record *record, const char *stack)
+{
+  XpCall *top = xp_thread.top;
+  if (stack < record->stack_low || stack >= record->stack_high)
+    return;
+  while (top > record->frames)
+    {
+      const char *there = top[-1].stack;
+      if (there >= stack || there < record->stack_low)
+        break;
+      top--;
+      __atomic_store_n (&top->kernel, NULL, __ATOMIC_RELEASE);
+    }
+  xp_thread.top = top;
+}
+
+XpThreadRoom
+xp_thread_make_room (const void *stack)
+{
+  if (!xp_thread_prepare ())
+    return XP_THREAD_NO_MEMORY;
+  Record *record = own_record;
+  drop_abandoned_frames (record, stack);
+  /* On a stack that is not the thread's own, of a coroutine say, nothing is known of its end. */
+  if ((const char *) stack >= record->stack_low && (const char *) stack < record->stack_high
+      && stack < xp_thread.stack_limit)
+    return XP_THREAD_STACK_EXHAUSTED;
+  size_t used = (size_t) (xp_thread.top - record->frames);
+  if (used == record->n_usable)
+    {
+      size_t more = MIN (FRAMES_AT_A_TIME, MOST_FRAMES - record->n_usable);
+      if (more == 0
+          || mprotect (record->frames + used, more * sizeof (XpCall), PROT_READ | PROT_WRITE) != 0)
+        return XP_THREAD_FRAMES_EXHAUSTED;
+      __atomic_store_n (&record->n_usable, used + more, __ATOMIC_RELEASE);
+    }
+  update_limit (&xp_thread, record);
+  return XP_THREAD_OK;
+}
+
+XpCall *
+xp_thread_frames (XpCall **end)
+{
+  *end = xp_thread.top;
+  return own_record != NULL ? own_record->frames : NULL;
+}
+
+void
+xp_thread_set_attention (uint64_t bit, bool on)
+{
+  if (!xp_thread_prepare ())
+    return;
+  uint64_t attention = on ? xp_thread.attention | bit : xp_thread.attention & ~bit;
+  __atomic_store_n (&xp_thread.attention, attention | common_attention, __ATOMIC_RELAXED);
+  update_limit (&xp_thread, own_record);
+}
+
+void
+xp_threads_set_attention (uint64_t bits)
+{
+  g_mutex_lock (&records_lock);
+  common_attention |= bits;
+  for (Record *record = records; record != NULL; record = record->next)
+    if (record->head != NULL)
+      {
+        __atomic_fetch_or (&record->head->attention, bits, __ATOMIC_RELAXED);
+        update_limit (record->head, record);
+      }
+  g_mutex_unlock (&records_lock);
+}
+
+void
+xp_threads_barrier (void)
+{
+  if (need_fence || syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+    __atomic_thread_fence (__ATOMIC_SEQ_CST);
+}
+
+const XpCall *
+xp_thread_find (XpKernelTest test, void *data)
+{
+  XpCall *end;
+  XpCall *frame = xp_thread_frames (&end);
+  for (; frame < end; frame++)
+    if (frame->kernel != NULL && test (frame->kernel, data))
+      return frame;
+  return NULL;
+}
+
+/* Frames in use are the first ones of a record, and each but the last of them has a kernel. A frame
+ * without one ends the search: what lay above it was left before it was. */
+static bool
+record_is_inside (const Record *record, XpKernelTest test, void *data)
+{
+  size_t n = __atomic_load_n (&record->n_usable, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; i < n; i++)
+    {
+      const XpKernel *kernel = __atomic_load_n (&record->frames[i].kernel, __ATOMIC_ACQUIRE);
+      if (kernel == NULL)
+        return false;
+      if (test (kernel, data))
+        return true;
+    }
+  return false;
+}
+
+bool
+xp_threads_any_inside (XpKernelTest test, void *data)
+{
+  for (Record *record = __atomic_load_n (&records, __ATOMIC_ACQUIRE); record != NULL;
+       record = record->next)
+    if (record_is_inside (record, test, data))
+      return true;
+  return false;
+}
+
+/* Makes the thread of @record take the slow path at its next call, where it drops frames that it
+ * has abandoned. */
+static void
+ask_for_attention (Record *record)
+{
+  g_mutex_lock (&records_lock);
+  if (record->head != NULL)
+    __atomic_store_n (&record->head->limit, NULL, __ATOMIC_RELAXED);
+  g_mutex_unlock (&records_lock);
+}
+
+bool
+xp_threads_wait (XpKernelTest test, void *data, double seconds)
+{
+  gint64 deadline = g_get_monotonic_time () + (gint64) (seconds * 1e6);
+  xp_threads_barrier ();
+  for (Record *record = __atomic_load_n (&records, __ATOMIC_ACQUIRE); record != NULL;
+       record = record->next)
+    {
+      if (record == own_record)
+        continue;
+      for (unsigned tries = 0; record_is_inside (record, test, data); tries++)
+        {
+          if (g_get_monotonic_time () >= deadline)
+            return false;
+          if (tries == 20)
+            ask_for_attention (record);
+          if (tries > 20)
+            g_usleep (50);
+        }
+    }
+  return true;
+}
+
+/* Whether this process may use membarrier; asked once, and again in the child of a fork. */
+static bool
+register_barrier (void)
+{
+  return syscall (SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0
+         && syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+static void
+before_fork (void)
+{
+  g_mutex_lock (&records_lock);
+}
+
+static void
+after_fork_in_parent (void)
+{
+  g_mutex_unlock (&records_lock);
+}
+
+/* Only the forking thread lives on. */
+static void
+after_fork_in_child (void)
+{
+  for (Record *record = records; record != NULL; record = record->next)
+    if (record != own_record)
+      {
+        clear_frames (record);
+        record->head = NULL;
+        record->in_use = false;
+      }
+  register_barrier ();
+  g_mutex_unlock (&records_lock);
+}
+
+void
+xp_threads_begin (void)
+{
+  need_fence = !register_barrier ();
+  pthread_key_create (&exit_key, thread_gone);
+  pthread_atfork (before_fork, after_fork_in_parent, after_fork_in_child);
+}

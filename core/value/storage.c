@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * storage.c: memory of the host and of devices.
+ */
+#include "value/storage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+  ALIGNMENT = 64
+};
+
+XpPinHooks xp_pin_hooks;
+
+static struct
+{
+  const XpMemoryClass *klass;
+  void *owner;
+} memories[64];
+
+void *
+xp_pin_at (const void *address)
+{
+  void *owner = xp_pin_hooks.owner_at != NULL ? xp_pin_hooks.owner_at (address) : NULL;
+  if (owner != NULL)
+    xp_pin_hooks.pin (owner);
+  return owner;
+}
+
+void
+xp_unpin (void *owner)
+{
+  if (owner != NULL)
+    xp_pin_hooks.unpin (owner);
+}
+
+void
+xp_backend_set_memory (XpBackend backend, const XpMemoryClass *klass)
+{
+  g_return_if_fail ((unsigned) backend < 64 && backend != XP_BACKEND_CPU);
+  g_return_if_fail (klass == NULL || klass->size >= sizeof *klass);
+  void *owner = klass != NULL && xp_pin_hooks.owner_at != NULL ? xp_pin_hooks.owner_at (klass)
+                                                               : NULL;
+  __atomic_store_n (&memories[backend].klass, NULL, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&memories[backend].owner, owner, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&memories[backend].klass, klass, __ATOMIC_SEQ_CST);
+}
+
+void
+xp_memory_forget (void *owner)
+{
+  for (unsigned backend = 0; backend < 64; backend++)
+    if (__atomic_load_n (&memories[backend].owner, __ATOMIC_SEQ_CST) == owner)
+      {
+        __atomic_store_n (&memories[backend].klass, NULL, __ATOMIC_SEQ_CST);
+        __atomic_store_n (&memories[backend].owner, NULL, __ATOMIC_SEQ_CST);
+      }
+}
+
+/* Pins the owner first and looks again after: either whoever takes the class back sees the pin, or
+ * this sees that it is gone. */
+static const XpMemoryClass *
+pin_memory_class (XpBackend backend, void **owner)
+{
+  for (;;)
+    {
+      const XpMemoryClass *klass = __atomic_load_n (&memories[backend].klass, __ATOMIC_SEQ_CST);
+      *owner = klass != NULL ? __atomic_load_n (&memories[backend].owner, __ATOMIC_SEQ_CST) : NULL;
+      if (klass == NULL)
+        return NULL;
+      if (*owner != NULL)
+        xp_pin_hooks.pin (*owner);
+      if (__atomic_load_n (&memories[backend].klass, __ATOMIC_SEQ_CST) == klass)
+        return klass;
+      xp_unpin (*owner);
+    }
+}
+
+static void
+set_no_memory (size_t n_bytes, XpDevice device, GError **error)
+{
+  g_autofree char *name = xp_device_to_string (device);
+  xp_error_set (error, XP_ERROR_NO_MEMORY, NULL,
+                "no memory on %s for a tensor of %" G_GSIZE_FORMAT " bytes", name, n_bytes);
+}
+
+XpStorage *
+xp_storage_new (size_t n_bytes, XpDevice device, GError **error)
+{
+  XpStorage storage = { .references = 1, .device = device, .n_bytes = n_bytes };
+  if (device.backend == XP_BACKEND_CPU)
+    {
+      if (n_bytes > 0 && posix_memalign (&storage.data, ALIGNMENT, n_bytes) != 0)
+        {
+          set_no_memory (n_bytes, device, error);
+          return NULL;
+        }
+    }
+  else
+    {
+      storage.klass = pin_memory_class ((XpBackend) device.backend, &storage.owner);
+      if (storage.klass == NULL)
+        {
+          g_autofree char *name = xp_device_to_string (device);
+          xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL,
+                        "no plugin that is loaded gives memory for the device '%s': load one that "
+                        "does",
+                        name);
+          return NULL;
+        }
+      if (storage.klass->allocate != NULL && n_bytes > 0)
+        {
+          storage.data = storage.klass->allocate (MAX (device.index, 0), n_bytes);
+          if (storage.data == NULL)
+            {
+              xp_unpin (storage.owner);
+              set_no_memory (n_bytes, device, error);
+              return NULL;
+            }
+        }
+    }
+  return g_memdup2 (&storage, sizeof storage);
+}
+
+XpStorage *
+xp_storage_ref (XpStorage *storage)
+{
+  __atomic_fetch_add (&storage->references, 1, __ATOMIC_RELAXED);
+  return storage;
+}
+
+void
+xp_storage_unref (XpStorage *storage)
+{
+  if (storage == NULL || __atomic_fetch_sub (&storage->references, 1, __ATOMIC_ACQ_REL) != 1)
+    return;
+  if (storage->klass == NULL)
+    free (storage->data);
+  else if (storage->data != NULL)
+    storage->klass->deallocate (MAX (storage->device.index, 0), storage->data, storage->n_bytes);
+  void *owner = storage->owner;
+  g_free (storage);
+  xp_unpin (owner);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * crosspoint-inspect.h: what people look at: the table, plugins, schemas, results, errors. Each is
+ * a report: one model, as JSON, that is printed as text or as it is.
+ */
+#ifndef CROSSPOINT_INSPECT_H
+#define CROSSPOINT_INSPECT_H
+
+#include <crosspoint.h>
+
+G_BEGIN_DECLS
+
+/**
+ * XpReport:
+ *
+ * An answer, which prints as text and as JSON. What the text says, the JSON holds.
+ */
+typedef struct XpReport XpReport;
+
+/**
+ * XpReportStyle:
+ * @XP_REPORT_PLAIN: text without colour
+ * @XP_REPORT_COLOUR: text with the escape sequences of terminals
+ * @XP_REPORT_JSON: JSON
+ */
+typedef enum
+{
+  XP_REPORT_PLAIN,
+  XP_REPORT_COLOUR,
+  XP_REPORT_JSON
+} XpReportStyle;
+
+/**
+ * xp_report_print:
+ *
+ * Returns: (transfer full): @report in @style; ends with a newline unless it is empty
+ */
+XP_PUBLIC char *xp_report_print (const XpReport *report, XpReportStyle style);
+
+/**
+ * xp_report_is_yes:
+ *
+ * Returns: %FALSE where @report answers a question with no, as xp_report_has() does when a kernel
+ * is not there
+ */
+XP_PUBLIC gboolean xp_report_is_yes (const XpReport *report);
+
+XP_PUBLIC void xp_report_free (XpReport *report);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpReport, xp_report_free)
+
+/**
+ * xp_report_plugins:
+ * @all: also those that are available but were never loaded
+ *
+ * Returns: (transfer full): a line for each plugin
+ */
+XP_PUBLIC XpReport *xp_report_plugins (gboolean all);
+
+/**
+ * xp_report_plugin:
+ * @name: a name or a file
+ * @error: return location for an error
+ *
+ * What is known about one plugin, without running it; of one that is loaded also its state.
+ *
+ * Errors: %XP_ERROR_PLUGIN_NOT_FOUND and those of xp_plugin_info_read().
+ *
+ * Returns: (transfer full): the report
+ */
+XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
+
+/**
+ * xp_report_paths:
+ *
+ * Returns: (transfer full): the directories that plugins are looked for in
+ */
+XP_PUBLIC XpReport *xp_report_paths (void);
+
+/**
+ * xp_report_operators:
+ * @pattern: (nullable): a glob, `aten::*add*`; %NULL for all
+ *
+ * Returns: (transfer full): the rows whose names match, with a count
+ */
+XP_PUBLIC XpReport *xp_report_operators (const char *pattern);
+
+/**
+ * xp_report_keys:
+ *
+ * Returns: (transfer full): the columns, highest priority first, with the alias keys after them
+ */
+XP_PUBLIC XpReport *xp_report_keys (void);
+
+/**
+ * xp_report_schemas:
+ * @names: (array zero-terminated=1): operators; one without an overload means all of its overloads
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR, %XP_ERROR_UNKNOWN_OVERLOAD.
+ *
+ * Returns: (transfer full): signatures taken apart
+ */
+XP_PUBLIC XpReport *xp_report_schemas (const char *const *names, GError **error);
+
+/**
+ * xp_report_dump:
+ * @pattern: an operator, or a glob
+ * @owners: add plugin and priority to each line
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR, %XP_ERROR_UNKNOWN_OVERLOAD; for a glob that matches nothing
+ * the former.
+ *
+ * Returns: (transfer full): registrations, in PyTorch's format; of several rows, an empty line
+ * between each two
+ */
+XP_PUBLIC XpReport *xp_report_dump (const char *pattern, gboolean owners, GError **error);
+
+/**
+ * xp_report_table:
+ * @name: an operator
+ * @error: return location for an error
+ *
+ * Errors: as xp_report_dump().
+ *
+ * Returns: (transfer full): computed cells, in PyTorch's format
+ */
+XP_PUBLIC XpReport *xp_report_table (const char *name, GError **error);
+
+/**
+ * xp_report_has:
+ * @names: (array zero-terminated=1): operators
+ * @keys: (array zero-terminated=1): names of keys
+ * @computed: whether the cell holds a kernel by any rule, instead of one registered under exactly
+ * the key
+ * @error: return location for an error
+ *
+ * An operator that is not there has no kernel; one without an overload, where only overloads are
+ * there, is an error.
+ *
+ * Errors: %XP_ERROR_UNKNOWN_KEY, %XP_ERROR_UNKNOWN_OVERLOAD, %XP_ERROR_ALIAS_KEY with @computed.
+ *
+ * Returns: (transfer full): yes or no, or a grid of them; it is yes if all are
+ */
+XP_PUBLIC XpReport *xp_report_has (const char *const *names, const char *const *keys,
+                                   gboolean computed, GError **error);
+
+/**
+ * xp_report_values:
+ * @names: (array length=n) (nullable): what they are called; %NULL or empty for none
+ * @values: (array length=n): values, results of a call
+ *
+ * Returns: (transfer full): their texts, or their elements as JSON
+ */
+XP_PUBLIC XpReport *xp_report_values (const char *const *names, const XpValue *values, size_t n);
+
+/**
+ * xp_report_error:
+ *
+ * Returns: (transfer full): @error with its class, code, message and details
+ */
+XP_PUBLIC XpReport *xp_report_error (const GError *error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report.c: reports in general: their two forms, and the small parts that models are made of.
+ */
+#include "report.h"
+
+#include <string.h>
+
+XpReport *
+report_new (JsonBuilder *builder, ReportText text)
+{
+  XpReport *report = g_new0 (XpReport, 1);
+  report->model = json_builder_get_root (builder);
+  report->text = text;
+  g_object_unref (builder);
+  return report;
+}
+
+void
+xp_report_free (XpReport *report)
+{
+  if (report == NULL)
+    return;
+  json_node_unref (report->model);
+  g_free (report);
+}
+
+gboolean
+xp_report_is_yes (const XpReport *report)
+{
+  g_return_val_if_fail (report != NULL, FALSE);
+  return !report->is_no;
+}
+
+char *
+xp_report_print (const XpReport *report, XpReportStyle style)
+{
+  g_return_val_if_fail (report != NULL, NULL);
+  GString *text = g_string_new (NULL);
+  if (style == XP_REPORT_JSON)
+    {
+      g_autoptr (JsonGenerator) generator = json_generator_new ();
+      json_generator_set_root (generator, report->model);
+      json_generator_set_pretty (generator, TRUE);
+      json_generator_to_gstring (generator, text);
+    }
+  else
+    report->text (report->model, text, style == XP_REPORT_COLOUR);
+  if (text->len > 0 && text->str[text->len - 1] != '\n')
+    g_string_append_c (text, '\n');
+  return g_string_free (text, FALSE);
+}
+
+void
+add_text (JsonBuilder *builder, const char *name, const char *text)
+{
+  json_builder_set_member_name (builder, name);
+  if (text == NULL)
+    json_builder_add_null_value (builder);
+  else
+    json_builder_add_string_value (builder, text);
+}
+
+void
+add_number (JsonBuilder *builder, const char *name, gint64 number)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_int_value (builder, number);
+}
+
+void
+add_boolean (JsonBuilder *builder, const char *name, gboolean value)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_boolean_value (builder, value);
+}
+
+void
+add_texts (JsonBuilder *builder, const char *name, const char *const *texts)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_begin_array (builder);
+  for (unsigned i = 0; texts != NULL && texts[i] != NULL; i++)
+    json_builder_add_string_value (builder, texts[i]);
+  json_builder_end_array (builder);
+}
+
+const char *
+get_text (JsonObject *object, const char *name)
+{
+  return json_object_has_member (object, name) && !json_object_get_null_member (object, name)
+             ? json_object_get_string_member (object, name)
+             : NULL;
+}
+
+gint64
+get_number (JsonObject *object, const char *name)
+{
+  return json_object_get_int_member (object, name);
+}
+
+gboolean
+get_boolean (JsonObject *object, const char *name)
+{
+  return json_object_get_boolean_member (object, name);
+}
+
+JsonArray *
+get_array (JsonObject *object, const char *name)
+{
+  return json_object_get_array_member (object, name);
+}
+
+const char *
+bold (gboolean colour)
+{
+  return colour ? "\033[1m" : "";
+}
+
+const char *
+green (gboolean colour)
+{
+  return colour ? "\033[32m" : "";
+}
+
+const char *
+red (gboolean colour)
+{
+  return colour ? "\033[31m" : "";
+}
+
+const char *
+dim (gboolean colour)
+{
+  return colour ? "\033[2m" : "";
+}
+
+const char *
+plain (gboolean colour)
+{
+  return colour ? "\033[0m" : "";
+}
+
+void
+append_columns (GString *text, GPtrArray *rows, gboolean colour)
+{
+  unsigned n = 0;
+  size_t widths[16] = { 0 };
+  for (unsigned i = 0; i < rows->len; i++)
+    {
+      char **row = rows->pdata[i];
+      for (n = 0; row[n] != NULL && n < XP_LENGTH (widths); n++)
+        widths[n] = MAX (widths[n], (size_t) g_utf8_strlen (row[n], -1));
+    }
+  for (unsigned i = 0; i < rows->len; i++)
+    {
+      char **row = rows->pdata[i];
+      g_string_append (text, i == 0 ? bold (colour) : "");
+      for (unsigned j = 0; j < n; j++)
+        {
+          g_string_append (text, row[j]);
+          size_t pad = widths[j] - (size_t) g_utf8_strlen (row[j], -1) + 2;
+          for (size_t k = 0; j + 1 < n && k < pad; k++)
+            g_string_append_c (text, ' ');
+        }
+      while (text->len > 0 && text->str[text->len - 1] == ' ')
+        g_string_truncate (text, text->len - 1);
+      g_string_append (text, i == 0 ? plain (colour) : "");
+      g_string_append_c (text, '\n');
+    }
+}

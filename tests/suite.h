@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * suite.h: what every Check program of ours shares: it runs one suite and prints TAP.
+ */
+#pragma once
+
+#include <check.h>
+#include <crosspoint.h>
+
+/* Runs @suite and frees it; the exit code of main(). */
+int run_suite (Suite *suite);
+
+/* Fails the test when @error is set, printing it; frees nothing. */
+#define assert_no_error(error)                                                                     \
+  ck_assert_msg ((error) == NULL, "unexpected error: %s", (error) ? (error)->message : "")
+
+/* Fails unless @error is of XP_ERROR with @expected, whose text holds @part; clears it. */
+#define assert_error(error, expected, part)                                                        \
+  do                                                                                               \
+    {                                                                                              \
+      ck_assert_msg ((error) != NULL, "no error, expected %s", xp_error_name (expected));          \
+      ck_assert_msg (g_error_matches ((error), XP_ERROR, (int) (expected)),                        \
+                     "expected %s, got %s: %s", xp_error_name (expected),                          \
+                     (error)->domain == XP_ERROR ? xp_error_name ((XpError) (error)->code) : "?",  \
+                     (error)->message);                                                            \
+      ck_assert_msg (strstr ((error)->message, (part)) != NULL, "'%s' is not in '%s'", (part),     \
+                     (error)->message);                                                            \
+      g_clear_error (&(error));                                                                    \
+    }                                                                                              \
+  while (0)
+
+/* A file of the project's tests, relative to its source root; a static buffer. */
+const char *source_path (const char *relative);
