@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * main.c: the program `crosspoint`: its commands, and the options that all of them share.
+ * main.c: the program `crosspoint`: finds the command, loads what it is to see, runs it.
  */
 #include "commands/command.h"
 #include "output.h"
@@ -9,21 +9,138 @@
 #include <stdio.h>
 #include <string.h>
 
-const Command commands[] = {
-  { "gen", "[-o DIR] [--rows] FILE.ops", "Writes C from the schemas of a .ops file.",
-    "crosspoint gen -o . myops.ops", LOADS_NOTHING, command_gen },
-};
-const unsigned n_commands = XP_LENGTH (commands);
+/* What is loaded unless --no-default is given. */
+static const char *const default_plugins[] = { "aten", "cpu", "sparse", "meta", "composite" };
+
+static void
+print_help (FILE *stream)
+{
+  fputs ("crosspoint: a table of operators by dispatch keys, filled by plugins\n\n"
+         "usage: crosspoint [--load NAME|FILE]… [--no-default] [--json] COMMAND …\n\n",
+         stream);
+  for (unsigned i = 0; i < n_commands; i++)
+    fprintf (stream, "  %-10s%s\n", commands[i].name, commands[i].summary);
+  fputs ("\n`crosspoint COMMAND --help` shows its options, `crosspoint --version` the version.\n",
+         stream);
+}
+
+/* The default set, then what --load names. A default plugin that is not there is only warned of:
+ * the table shows that it is missing, and `plugins -a` why. */
+static gboolean
+load_plugins (const Settings *settings, GError **error)
+{
+  for (unsigned i = 0; !settings->no_default && i < XP_LENGTH (default_plugins); i++)
+    {
+      g_autoptr (GError) reason = NULL;
+      if (xp_plugin_load (default_plugins[i], &reason) == NULL)
+        g_log_structured ("crosspoint", G_LOG_LEVEL_WARNING, "MESSAGE",
+                          "the default plugin '%s' is not loaded: %s", default_plugins[i],
+                          reason->message);
+    }
+  for (char **name = settings->loads; name != NULL && *name != NULL; name++)
+    if (xp_plugin_load (*name, error) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* The shared options before the command's name, which is then words[1]. */
+static gboolean
+parse_settings (char ***words, Settings *settings, GError **error)
+{
+  gboolean help = FALSE;
+  const GOptionEntry entries[] = {
+    { "load", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->loads, NULL, NULL },
+    { "no-default", 0, 0, G_OPTION_ARG_NONE, &settings->no_default, NULL, NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &settings->json, NULL, NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &settings->version, NULL, NULL },
+    { "help", 'h', 0, G_OPTION_ARG_NONE, &help, NULL, NULL },
+    { NULL },
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_set_help_enabled (context, FALSE);
+  g_option_context_set_strict_posix (context, TRUE);
+  if (!g_option_context_parse_strv (context, words, error))
+    return FALSE;
+  if (help)
+    {
+      g_strfreev (*words);
+      *words = g_strsplit ("crosspoint help", " ", -1);
+    }
+  return TRUE;
+}
+
+static int
+print_version (const Settings *settings)
+{
+  printf (settings->json ? "{ \"version\": \"%s\" }\n" : "crosspoint %s\n", xp_version ());
+  return EXIT_GOOD;
+}
+
+static int
+run_command (const Command *command, char **words, Settings *settings)
+{
+  g_autoptr (GError) error = NULL;
+  /* What stands before the name is taken with what stands behind it. */
+  g_auto (GStrv) before = g_steal_pointer (&settings->loads);
+  gboolean no_default = settings->no_default, json = settings->json;
+  g_auto (GStrv) arguments = command_parse (command, words, settings, &error);
+  g_autoptr (GStrvBuilder) loads = g_strv_builder_new ();
+  if (before != NULL)
+    g_strv_builder_addv (loads, (const char **) before);
+  if (settings->loads != NULL)
+    g_strv_builder_addv (loads, (const char **) settings->loads);
+  g_strfreev (settings->loads);
+  settings->loads = g_strv_builder_end (loads);
+  settings->no_default |= no_default;
+  settings->json |= json;
+  if (arguments == NULL)
+    return output_error (settings, NULL, error);
+  if (command->loads == LOADS_DEFAULT && !load_plugins (settings, &error))
+    return output_error (settings, NULL, error);
+  if (command->run != NULL)
+    return command->run (settings, arguments);
+  XpReport *report = command->report (arguments, &error);
+  return report != NULL ? output_report (settings, report) : output_error (settings, NULL, error);
+}
+
+static int
+run_words (char ***words, Settings *settings)
+{
+  g_autoptr (GError) error = NULL;
+  if (!parse_settings (words, settings, &error))
+    return output_error (settings, NULL, error);
+  if (settings->version)
+    return print_version (settings);
+  const char *name = (*words)[0] != NULL ? (*words)[1] : NULL;
+  if (name == NULL || strcmp (name, "help") == 0)
+    {
+      print_help (name != NULL ? stdout : stderr);
+      return name != NULL ? EXIT_GOOD : EXIT_USAGE;
+    }
+  const Command *command = command_find (name);
+  if (command != NULL)
+    return run_command (command, *words + 1, settings);
+  GString *names = g_string_new (NULL);
+  for (unsigned i = 0; i < n_commands; i++)
+    g_string_append_printf (names, "%s %s", i > 0 ? "," : "", commands[i].name);
+  g_set_error (&error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "unknown command '%s'; the commands are%s", name, names->str);
+  g_string_free (names, TRUE);
+  return output_error (settings, NULL, error);
+}
 
 int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
-  if (argc < 2)
-    return EXIT_USAGE;
+  g_set_prgname ("crosspoint");
+  output_warnings ();
   Settings settings = { 0 };
-  for (unsigned i = 0; i < n_commands; i++)
-    if (strcmp (commands[i].name, argv[1]) == 0)
-      return commands[i].run (&settings, argc - 1, argv + 1);
-  return EXIT_USAGE;
+  g_auto (GStrv) words = g_new0 (char *, argc + 1);
+  for (int i = 0; i < argc; i++)
+    words[i] = g_strdup (argv[i]);
+  int status = run_words (&words, &settings);
+  g_strfreev (settings.loads);
+  return fflush (stdout) == 0 || status != EXIT_GOOD ? status : EXIT_NO;
 }

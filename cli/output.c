@@ -1,73 +1,73 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c: options, errors, and printing.
+ * output.c: printing: reports, errors, warnings.
  */
 #include "output.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* A number such as -1 is an argument, not an option: it is marked while options are parsed. */
-#define NUMBER_MARK "\001"
-
-static void
-mark_numbers (int argc, char **argv)
+static gboolean
+wants_colour (int descriptor)
 {
-  for (int i = 1; i < argc; i++)
-    if (argv[i][0] == '-' && (g_ascii_isdigit (argv[i][1]) || argv[i][1] == '.'))
-      argv[i] = g_strconcat (NUMBER_MARK, argv[i], NULL);
+  const char *no_colour = getenv ("NO_COLOR");
+  const char *terminal = getenv ("TERM");
+  return isatty (descriptor) && (no_colour == NULL || no_colour[0] == '\0')
+         && (terminal == NULL || strcmp (terminal, "dumb") != 0);
 }
 
-static void
-unmark_numbers (int argc, char **argv)
+XpReportStyle
+output_style (const Settings *settings)
 {
-  for (int i = 1; i < argc; i++)
-    if (g_str_has_prefix (argv[i], NUMBER_MARK))
-      argv[i] += strlen (NUMBER_MARK);
-}
-
-gboolean
-parse_options (int *argc, char ***argv, const GOptionEntry *entries, const char *command)
-{
-  g_autoptr (GError) error = NULL;
-  const Command *found = NULL;
-  for (unsigned i = 0; i < n_commands; i++)
-    if (strcmp (commands[i].name, command) == 0)
-      found = &commands[i];
-  g_return_val_if_fail (found != NULL, FALSE);
-  g_autoptr (GOptionContext) context = g_option_context_new (found->usage);
-  g_autofree char *description = g_strdup_printf ("Example:\n  %s", found->example);
-  g_option_context_set_summary (context, found->summary);
-  g_option_context_set_description (context, description);
-  g_option_context_add_main_entries (context, entries, NULL);
-  mark_numbers (*argc, *argv);
-  gboolean done = g_option_context_parse (context, argc, argv, &error);
-  unmark_numbers (*argc, *argv);
-  if (!done)
-    usage_error (command, "%s", error->message);
-  return done;
+  return settings->json                 ? XP_REPORT_JSON
+         : wants_colour (STDOUT_FILENO) ? XP_REPORT_COLOUR
+                                        : XP_REPORT_PLAIN;
 }
 
 int
-usage_error (const char *command, const char *format, ...)
+output_report (const Settings *settings, XpReport *report)
 {
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  fprintf (stderr, "crosspoint %s: %s\n", command, text);
-  for (unsigned i = 0; i < n_commands; i++)
-    if (strcmp (commands[i].name, command) == 0)
-      fprintf (stderr, "usage: crosspoint %s %s\n", command, commands[i].usage);
-  return EXIT_USAGE;
+  g_autofree char *text = xp_report_print (report, output_style (settings));
+  int status = xp_report_is_yes (report) ? EXIT_GOOD : EXIT_NO;
+  fputs (text, stdout);
+  xp_report_free (report);
+  return status;
 }
 
 int
-report_error (G_GNUC_UNUSED const Settings *settings, const GError *error)
+output_error (const Settings *settings, const char *location, const GError *error)
 {
-  if (error->domain == XP_ERROR)
-    fprintf (stderr, "%s: %s\n", xp_error_class ((XpError) error->code), error->message);
-  else
-    fprintf (stderr, "error: %s\n", error->message);
-  return EXIT_NO;
+  g_autoptr (XpReport) report = xp_report_error (error, location);
+  XpReportStyle style = settings->json                 ? XP_REPORT_JSON
+                        : wants_colour (STDERR_FILENO) ? XP_REPORT_COLOUR
+                                                       : XP_REPORT_PLAIN;
+  g_autofree char *text = xp_report_print (report, style);
+  fflush (stdout);
+  fputs (text, settings->json ? stdout : stderr);
+  return error->domain == G_OPTION_ERROR ? EXIT_USAGE : EXIT_NO;
+}
+
+static GLogWriterOutput
+write_warning (GLogLevelFlags level, const GLogField *fields, gsize n_fields, void *data)
+{
+  const char *domain = NULL, *message = NULL;
+  for (gsize i = 0; i < n_fields; i++)
+    if (strcmp (fields[i].key, "GLIB_DOMAIN") == 0)
+      domain = fields[i].value;
+    else if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
+      message = fields[i].value;
+  if (g_strcmp0 (domain, "crosspoint") != 0 || message == NULL
+      || (level & G_LOG_LEVEL_MASK) != G_LOG_LEVEL_WARNING)
+    return g_log_writer_default (level, fields, n_fields, data);
+  fflush (stdout);
+  fprintf (stderr, "warning: %s\n", message);
+  return G_LOG_WRITER_HANDLED;
+}
+
+void
+output_warnings (void)
+{
+  g_log_set_writer_func (write_warning, NULL, NULL);
 }

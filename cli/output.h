@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.h: what all commands share: options, errors, and printing.
+ * output.h: printing: reports, errors, warnings.
  */
 #pragma once
 
 #include "commands/command.h"
 
-/* Parses a command's own options. Says what is wrong on standard error and is false for a mistake.
- */
-gboolean parse_options (int *argc, char ***argv, const GOptionEntry *entries, const char *command);
+/* How reports are printed: as the settings ask, with colour on a terminal that wants it. */
+XpReportStyle output_style (const Settings *settings);
 
-/* Prints a mistake in the use of @command; EXIT_USAGE. */
-int usage_error (const char *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Prints @report and frees it. EXIT_GOOD, or EXIT_NO where its answer is no. */
+int output_report (const Settings *settings, XpReport *report);
 
-/* Prints an error, as text on standard error or as JSON on standard output; EXIT_NO. */
-int report_error (const Settings *settings, const GError *error);
+/* Prints an error, as text on standard error or as JSON on standard output. @location is where in a
+ * script it happened, or NULL. EXIT_USAGE for a G_OPTION_ERROR, else EXIT_NO. */
+int output_error (const Settings *settings, const char *location, const GError *error);
+
+/* Prints the warnings of the library on standard error from now on. */
+void output_warnings (void);

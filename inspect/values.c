@@ -137,18 +137,50 @@ xp_report_values (const char *const *names, const XpValue *values, size_t n)
   return report_new (builder, values_text);
 }
 
+/* --- Texts. --- */
+
+static void
+text_text (JsonNode *model, GString *text, G_GNUC_UNUSED gboolean colour)
+{
+  JsonObject *object = json_node_get_object (model);
+  g_autoptr (GList) names = json_object_get_members (object);
+  g_string_append_printf (text, "%s\n", get_text (object, names->data));
+}
+
+XpReport *
+xp_report_text (const char *kind, const char *text)
+{
+  g_return_val_if_fail (kind != NULL && text != NULL, NULL);
+  JsonBuilder *builder = json_builder_new ();
+  json_builder_begin_object (builder);
+  add_text (builder, kind, text);
+  json_builder_end_object (builder);
+  return report_new (builder, text_text);
+}
+
 /* --- Errors. --- */
 
 static void
 error_text (JsonNode *model, GString *text, gboolean colour)
 {
   JsonObject *error = json_object_get_object_member (json_node_get_object (model), "error");
-  g_string_append_printf (text, "%s%s%s: %s\n", red (colour), get_text (error, "class"),
+  const char *location = get_text (error, "location");
+  g_string_append_printf (text, "%s%s%s%s%s: %s\n", location != NULL ? location : "",
+                          location != NULL ? ": " : "", red (colour), get_text (error, "class"),
                           plain (colour), get_text (error, "message"));
 }
 
+static const char *
+class_of (const GError *error)
+{
+  return error->domain == XP_ERROR         ? xp_error_class ((XpError) error->code)
+         : error->domain == G_OPTION_ERROR ? "UsageError"
+         : error->domain == G_FILE_ERROR   ? "OSError"
+                                           : "Exception";
+}
+
 XpReport *
-xp_report_error (const GError *error)
+xp_report_error (const GError *error, const char *location)
 {
   g_return_val_if_fail (error != NULL, NULL);
   const XpErrorDetails *details = xp_error_get_details (error);
@@ -157,8 +189,12 @@ xp_report_error (const GError *error)
   json_builder_begin_object (builder);
   json_builder_set_member_name (builder, "error");
   json_builder_begin_object (builder);
-  add_text (builder, "code", details != NULL ? xp_error_name (code) : "OTHER");
-  add_text (builder, "class", details != NULL ? xp_error_class (code) : "Exception");
+  add_text (builder, "code",
+            details != NULL                   ? xp_error_name (code)
+            : error->domain == G_OPTION_ERROR ? "USAGE"
+                                              : "OTHER");
+  add_text (builder, "class", class_of (error));
+  add_text (builder, "location", location);
   add_text (builder, "message", error->message);
   json_builder_set_member_name (builder, "details");
   json_builder_begin_object (builder);

@@ -7,6 +7,14 @@
 #include <check.h>
 #include <crosspoint.h>
 
+/* Whether a child may allocate that was forked while another thread did: AddressSanitizer's
+ * allocator then waits for a lock that nobody in the child gives back. */
+#ifdef __SANITIZE_ADDRESS__
+#  define CAN_FORK_AMONG_THREADS 0
+#else
+#  define CAN_FORK_AMONG_THREADS 1
+#endif
+
 /* Runs @suite and frees it; the exit code of main(). */
 int run_suite (Suite *suite);
 

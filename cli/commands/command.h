@@ -4,13 +4,14 @@
  */
 #pragma once
 
-#include <crosspoint.h>
+#include <crosspoint-inspect.h>
 
-/* What the options before and behind the command's name have asked for. */
+/* What the options that all commands share have asked for. */
 typedef struct
 {
   gboolean json;
   gboolean no_default;
+  gboolean version;
   char **loads;
 } Settings;
 
@@ -18,8 +19,7 @@ enum
 {
   EXIT_GOOD = 0,
   EXIT_NO = 1,
-  EXIT_USAGE = 2,
-  EXIT_REJECTED = 3
+  EXIT_USAGE = 2
 };
 
 /* Whether a command wants plugins loaded before it runs. */
@@ -36,10 +36,37 @@ typedef struct
   const char *summary; /* what it does */
   const char *example;
   Loads loads;
-  int (*run) (const Settings *settings, int argc, char **argv);
+  unsigned least; /* arguments */
+  unsigned most;
+  const GOptionEntry *options; /* into static variables, which are reset before they are parsed */
+  /* One of the two. A command that gives a report is a statement of the language too. */
+  XpReport *(*report) (char **arguments, GError **error);
+  int (*run) (const Settings *settings, char **arguments);
 } Command;
 
 extern const Command commands[];
 extern const unsigned n_commands;
 
-int command_gen (const Settings *settings, int argc, char **argv);
+const Command *command_find (const char *name);
+
+/* Parses the options of @command out of @words, an array of texts that begins with the command's
+ * name, and checks the number of arguments, which it returns: a copy of what is left of @words.
+ * @settings are NULL where the shared options are not taken. The error is a G_OPTION_ERROR. */
+char **command_parse (const Command *command, char **words, Settings *settings, GError **error);
+
+/* reports.c */
+extern const GOptionEntry plugins_options[], dump_options[], has_options[];
+XpReport *report_plugins (char **arguments, GError **error);
+XpReport *report_info (char **arguments, GError **error);
+XpReport *report_paths (char **arguments, GError **error);
+XpReport *report_ops (char **arguments, GError **error);
+XpReport *report_keys (char **arguments, GError **error);
+XpReport *report_schema (char **arguments, GError **error);
+XpReport *report_dump (char **arguments, GError **error);
+XpReport *report_table (char **arguments, GError **error);
+XpReport *report_has (char **arguments, GError **error);
+
+extern const GOptionEntry call_options[], run_options[], gen_options[];
+int command_call (const Settings *settings, char **arguments);
+int command_run (const Settings *settings, char **arguments);
+int command_gen (const Settings *settings, char **arguments);

@@ -41,7 +41,8 @@ static const char *const reserved[] = {
   "sizeof",   "static",  "struct",   "switch",   "template", "this",   "throw",     "typedef",
   "typename", "union",   "unsigned", "using",    "virtual",  "void",   "volatile",  "while",
   "call",     "error",   "keys",     "op",       "status",   "good",   "values",    "outputs",
-  "kind",     "typed"
+  "kind",     "typed",   "NULL",     "TRUE",     "FALSE",    "errno",  "linux",     "unix",
+  "true",     "false",   "xp_thread"
 };
 
 G_GNUC_PRINTF (2, 3)
@@ -257,14 +258,28 @@ emit_boxed (Emission *e)
   emit (e, "  return status;\n}\n\n");
 }
 
-/* NULL for a tensor that is not optional is a mistake of the caller's. */
+/* How NULL is found in an argument that is passed by pointer and is not optional. */
+static const char *const null_checks[][2] = {
+  { "Tensor", "%s == NULL" },
+  { "str", "%s == NULL" },
+  { "Generator", "%s == NULL" },
+  { "Tensor[]", "xp_tensors_have_null (%s)" },
+  { "Tensor[]?", "%1$s != NULL && xp_tensors_have_null (*%1$s)" },
+};
+
+/* NULL there is a mistake of the caller's. */
 static void
 emit_null_checks (Emission *e)
 {
   for (unsigned i = 0; i < e->n_arguments; i++)
-    if (strcmp (e->arguments[i].type->schema, "Tensor") == 0)
-      emit (e, "  if (G_UNLIKELY (%s == NULL))\n    return xp_unbox_null (op, \"%s\", error);\n",
-            e->arguments[i].name, e->arguments[i].name);
+    for (unsigned check = 0; check < XP_LENGTH (null_checks); check++)
+      if (strcmp (e->arguments[i].type->schema, null_checks[check][0]) == 0)
+        {
+          g_autofree char *condition = g_strdup_printf (null_checks[check][1],
+                                                        e->arguments[i].name);
+          emit (e, "  if (G_UNLIKELY (%s))\n    return xp_unbox_null (op, \"%s\", error);\n",
+                condition, e->arguments[i].name);
+        }
 }
 
 static void
@@ -277,8 +292,8 @@ emit_keys (Emission *e)
       const char *name = e->arguments[i].name;
       if (strcmp (type, "Tensor") == 0)
         emit (e,
-              n++ == 0 ? "  XpKeySet keys = %s->keys;\n"
-                       : "  keys = xp_key_set_union (keys, %s->keys);\n",
+              n++ == 0 ? "  XpKeySet keys = xp_tensor_keys (%s);\n"
+                       : "  keys = xp_key_set_union (keys, xp_tensor_keys (%s));\n",
               name);
     }
   if (n == 0)

@@ -9,8 +9,8 @@
 static const ArgumentType argument_types[] = {
   { "Tensor", "XpTensor *", "tensor", NULL, NULL, false },
   { "Tensor?", "XpTensor *", "optional_tensor", NULL, NULL, false },
-  { "Tensor[]", "XpTensors", "tensors", "tensors", NULL, true },
-  { "Tensor?[]", "XpTensors", "tensors", "tensors", NULL, true },
+  { "Tensor[]", "XpTensors ", "tensors", "tensors", NULL, true },
+  { "Tensor?[]", "XpTensors ", "tensors_or_none", "tensors", NULL, true },
   { "Tensor[]?", "const XpTensors *", "optional_tensors", "optional_tensors", "XpTensors", true },
   { "int", "int64_t ", "int", "int", NULL, false },
   { "int?", "const int64_t *", "optional_int", "optional_int", "int64_t", false },

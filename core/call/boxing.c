@@ -39,7 +39,7 @@ xp_unbox_null (const XpOperator *op, const char *argument, GError **error)
   const char *name = xp_operator_name (op);
   xp_error_set (error, XP_ERROR_ARGUMENT,
                 &(XpErrorDetails){ .op = (char *) name, .argument = (char *) argument },
-                "%s() expected a tensor for argument '%s', but found NULL", name, argument);
+                "%s() expected a value for argument '%s', but found NULL", name, argument);
   return XP_FAILED;
 }
 

@@ -4,28 +4,23 @@
  */
 #include "call/dispatch.h"
 
-static void
-add_list_keys (XpValue value, XpKeySet *keys)
+static XpKeySet
+list_keys (XpValue value)
 {
+  XpKeySet keys = { 0, 0 };
   if (value.tag == XP_TAG_TENSOR)
-    *keys = xp_key_set_union (*keys, value.as.tensor->keys);
+    keys = value.as.tensor->keys;
   else if (value.tag == XP_TAG_LIST)
     for (size_t i = 0; i < xp_list_length (value.as.list); i++)
-      add_list_keys (xp_list_get (value.as.list, i), keys);
+      keys = xp_key_set_union (keys, list_keys (xp_list_get (value.as.list, i)));
+  return keys;
 }
 
 XpKeySet
-xp_argument_keys (const XpOperator *op, const XpValue *arguments)
+xp_argument_list_keys (const XpOperator *op, const XpValue *arguments, XpKeySet keys)
 {
-  XpKeySet keys = { 0, 0 };
-  for (uint64_t bits = op->tensor_arguments; bits != 0; bits &= bits - 1)
-    {
-      const XpValue *argument = &arguments[__builtin_ctzll (bits)];
-      if (G_LIKELY (argument->tag == XP_TAG_TENSOR))
-        keys = xp_key_set_union (keys, argument->as.tensor->keys);
-    }
-  for (uint64_t bits = op->list_arguments; G_UNLIKELY (bits != 0); bits &= bits - 1)
-    add_list_keys (arguments[__builtin_ctzll (bits)], &keys);
+  for (uint64_t bits = op->list_arguments; bits != 0; bits &= bits - 1)
+    keys = xp_key_set_union (keys, list_keys (arguments[__builtin_ctzll (bits)]));
   return keys;
 }
 
@@ -59,7 +54,7 @@ typedef struct
 {
   const XpOperator *op;
   const XpValue *arguments;
-  XpKeySet keys;   /* of those that decide */
+  XpKeySet keys;   /* of all, but only with the backends of those that decide */
   uint64_t copies; /* arguments that are CPU numbers beside another device */
   XpDevice device; /* of the first that decides, Meta aside */
   GString *text;   /* each argument with its device */
@@ -81,6 +76,7 @@ settle_tensor (unsigned argument, XpTensor *tensor, void *data)
   if (is_cpu_number (settlement, argument, tensor))
     {
       settlement->copies |= XP_BIT (argument);
+      settlement->keys.functionality |= tensor->keys.functionality;
       return TRUE;
     }
   settlement->keys = xp_key_set_union (settlement->keys, tensor->keys);

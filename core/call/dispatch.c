@@ -84,11 +84,12 @@ typedef enum
   TOO_OFTEN
 } Entered;
 
+/* @stack is the stack pointer of the function that makes the call and stays until it ends. One that
+ * lies deeper would not do: frames that seem to lie above the stack are taken for abandoned. */
 static Entered
-enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, XpCall **call)
+enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, XpCall **call)
 {
-  const void *stack = xp_stack_pointer ();
-  if (xp_thread.attention & XP_ATTENTION_NO_CALLS)
+  if (__atomic_load_n (&xp_thread.attention, __ATOMIC_RELAXED) & XP_ATTENTION_NO_CALLS)
     return FORBIDDEN;
   switch (xp_thread_make_room (stack))
     {
@@ -107,16 +108,17 @@ enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, XpCall **call)
   if ((size_t) (end - frames) >= limit && count_active (op, xp_key_set_highest (keys)) >= limit)
     return TOO_OFTEN;
   *call = push (op, keys, stack);
-  if (xp_thread.attention & XP_ATTENTION_TRACE)
+  if (__atomic_load_n (&xp_thread.attention, __ATOMIC_RELAXED) & XP_ATTENTION_TRACE)
     xp_trace_call (*call, kind);
   return ENTERED;
 }
 
-XpCall *
+__attribute__ ((noinline)) XpCall *
 xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind)
 {
   XpCall *call = NULL;
-  return enter_slow (op, keys, kind, &call) == ENTERED ? call : NULL;
+  const void *stack = __builtin_frame_address (0);
+  return enter_slow (op, keys, kind, stack, &call) == ENTERED ? call : NULL;
 }
 
 /* Nothing that watches calls today asks for their end; typed callers built now will tell it. */
@@ -180,30 +182,45 @@ set_not_entered (const XpOperator *op, XpKeySet keys, Entered why, GError **erro
       "maximum recursion depth exceeded: %s %s; the calls that repeat: %s", name, reason, cycle);
 }
 
-static XpCall *
-enter (XpOperator *op, XpKeySet keys, XpCallKind kind, GError **error)
+static XP_COLD XpCall *
+enter_slow_or_fail (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack,
+                    GError **error)
 {
-  bool is_redispatch = kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED;
-  if (G_LIKELY (xp_thread.top < xp_thread.limit && xp_stack_pointer () >= xp_thread.stack_limit))
-    {
-      if (is_redispatch)
-        return xp_call_enter_with_keys_as (op, keys, kind);
-      if ((keys.backend & (keys.backend - 1)) == 0)
-        return xp_call_enter_as (op, keys, kind);
-    }
   XpCall *call = NULL;
-  Entered entered = enter_slow (op, keys, kind, &call);
+  Entered entered = enter_slow (op, keys, kind, stack, &call);
   if (entered != ENTERED)
     set_not_entered (op, effective_keys (op, keys, kind), entered, error);
   return call;
 }
 
+static inline __attribute__ ((always_inline)) XpCall *
+enter (XpOperator *op, XpKeySet keys, XpCallKind kind, GError **error)
+{
+  XpThreadHead *thread = &xp_thread;
+  const void *stack = xp_stack_pointer ();
+  bool is_redispatch = kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED;
+  if (!xp_call_may_enter (thread, stack))
+    return enter_slow_or_fail (op, keys, kind, stack, error);
+  return is_redispatch ? xp_call_push_exact (thread, op, keys, stack)
+                       : xp_call_push_masked (thread, op, keys, stack);
+}
+
 /* --- Running kernels. --- */
 
-/* Points the call at the candidate number @number of its cell, under the lock, so that whoever
- * takes it out of the table afterwards finds it in the frame. */
 static bool
-go_to_candidate (XpCall *call, unsigned number)
+is_tried (const GArray *tried, uint64_t sequence)
+{
+  for (unsigned i = 0; i < tried->len; i++)
+    if (g_array_index (tried, uint64_t, i) == sequence)
+      return true;
+  return false;
+}
+
+/* Points the call at the first candidate of its cell that was not tried, under the lock, so that
+ * whoever takes it out of the table afterwards finds it in the frame. Candidates may come and go
+ * between two tries. */
+static bool
+go_to_next (XpCall *call, GArray *tried)
 {
   g_autoptr (GPtrArray) candidates = g_ptr_array_new ();
   bool found = false;
@@ -211,24 +228,30 @@ go_to_candidate (XpCall *call, unsigned number)
   const Row *row = head_of (call->op)->row;
   if (row->live == head_of (call->op))
     xp_row_candidates (row, xp_call_key (call), candidates);
-  if (number < candidates->len)
+  for (unsigned i = 0; i < candidates->len && !found; i++)
     {
-      const Registration *registration = candidates->pdata[number];
+      const Registration *registration = candidates->pdata[i];
+      found = !is_tried (tried, registration->sequence);
+      if (!found)
+        continue;
+      g_array_append_val (tried, registration->sequence);
       __atomic_store_n (&call->kernel, xp_registration_kernel (registration), __ATOMIC_SEQ_CST);
-      found = true;
     }
   g_mutex_unlock (&xp_table_lock);
   return found;
 }
 
+/* Notes why the kernel of @call declined; the next one starts without its reason and results. */
 static void
-add_reason (GString *reasons, const XpCall *call)
+add_reason (GString *reasons, XpCall *call, const BoxedCall *boxed)
 {
   const Registration *registration = xp_registration_of (call->kernel);
   g_string_append_printf (reasons, "\n  %s (%s): %s",
                           registration != NULL ? registration->location : "a kernel",
                           registration != NULL ? registration->owner->name : "core",
                           call->reason != NULL ? call->reason : "it gave no reason");
+  call->reason = NULL;
+  xp_values_clear (boxed->results, call->op->n_results);
 }
 
 /* The kernel in the cell declined: the next of its key, then the lower rules. */
@@ -236,16 +259,17 @@ static XP_COLD XpStatus
 run_next (XpCall *call, const BoxedCall *boxed)
 {
   g_autoptr (GString) reasons = g_string_new (NULL);
-  const XpKernel *first = call->kernel;
+  g_autoptr (GArray) tried = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  const Registration *first = xp_registration_of (call->kernel);
   XpStatus status = XP_DECLINED;
-  add_reason (reasons, call);
-  for (unsigned number = 0; status == XP_DECLINED && go_to_candidate (call, number); number++)
+  if (first != NULL)
+    g_array_append_val (tried, first->sequence);
+  add_reason (reasons, call, boxed);
+  while (status == XP_DECLINED && go_to_next (call, tried))
     {
-      if (call->kernel == first)
-        continue;
       status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
       if (status == XP_DECLINED)
-        add_reason (reasons, call);
+        add_reason (reasons, call, boxed);
     }
   if (status != XP_DECLINED)
     return status;
@@ -263,10 +287,7 @@ static XP_COLD XpStatus
 finish_unusual (XpCall *call, XpStatus status, const BoxedCall *boxed)
 {
   if (status == XP_DECLINED)
-    {
-      xp_values_clear (boxed->results, call->op->n_results);
-      status = run_next (call, boxed);
-    }
+    status = run_next (call, boxed);
   if (status == XP_OK)
     return XP_OK;
   xp_values_clear (boxed->results, call->op->n_results);

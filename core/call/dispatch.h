@@ -28,8 +28,22 @@ XpStatus xp_call_run (XpCall *call, const BoxedCall *boxed);
 
 /* --- devices.c --- */
 
+/* @keys and those of all tensors in lists among the arguments. */
+XpKeySet xp_argument_list_keys (const XpOperator *op, const XpValue *arguments, XpKeySet keys);
+
 /* The keys of all tensors among the arguments. */
-XpKeySet xp_argument_keys (const XpOperator *op, const XpValue *arguments);
+static inline XpKeySet
+xp_argument_keys (const XpOperator *op, const XpValue *arguments)
+{
+  XpKeySet keys = { 0, 0 };
+  for (uint64_t bits = op->tensor_arguments; bits != 0; bits &= bits - 1)
+    {
+      const XpValue *argument = &arguments[__builtin_ctzll (bits)];
+      if (G_LIKELY (argument->tag == XP_TAG_TENSOR))
+        keys = xp_key_set_union (keys, xp_tensor_keys (argument->as.tensor));
+    }
+  return G_LIKELY (op->list_arguments == 0) ? keys : xp_argument_list_keys (op, arguments, keys);
+}
 
 typedef gboolean (*XpTensorVisitor) (unsigned argument, XpTensor *tensor, void *data);
 /* Visits every tensor among the arguments until @visit is false. */

@@ -133,16 +133,29 @@ ambiguous_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
 typedef struct
 {
   XpTextNeighbours near;
-  const char *base; /* the name after the namespace */
+  const char *name; /* what is looked for */
+  const char *base; /* the same after the namespace */
   GPtrArray *same;  /* rows of the same name in other namespaces */
 } Neighbours;
 
+/* What was asked for without an overload is compared without one: `aten::ad` is near `aten::add`,
+ * whatever the overloads of that are called. */
 static void
 look_for_neighbours (char **names, Neighbours *neighbours)
 {
+  bool has_overload = strchr (neighbours->base, '.') != NULL;
+  const char *last = "";
   for (unsigned i = 0; names[i] != NULL; i++)
     {
-      const char *colons = strstr (names[i], "::");
+      char *colons = strstr (names[i], "::");
+      char *point = colons != NULL && !has_overload ? strchr (colons, '.') : NULL;
+      if (point != NULL)
+        *point = '\0';
+      if (strcmp (names[i], last) == 0)
+        continue;
+      last = names[i];
+      if (strcmp (names[i], neighbours->name) == 0)
+        continue;
       if (colons != NULL && strcmp (colons + 2, neighbours->base) == 0)
         g_ptr_array_add (neighbours->same, names[i]);
       else
@@ -158,7 +171,9 @@ xp_set_unknown_operator (const char *name, GError **error)
   g_auto (GStrv) names = xp_table_names ();
   g_autoptr (GPtrArray) same = g_ptr_array_new ();
   const char *colons = strstr (name, "::");
-  Neighbours neighbours = { .base = colons != NULL ? colons + 2 : name, .same = same };
+  Neighbours neighbours = { .name = name,
+                            .base = colons != NULL ? colons + 2 : name,
+                            .same = same };
   xp_text_neighbours_init (&neighbours.near, name);
   look_for_neighbours (names, &neighbours);
   g_ptr_array_add (same, NULL);

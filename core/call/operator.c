@@ -35,26 +35,40 @@ set_unknown_overload (const char *name, char **overloads, GError **error)
         name, list);
 }
 
+static void
+set_not_defined (const XpRowInfo *info, GError **error)
+{
+  xp_error_set (error, XP_ERROR_NOT_DEFINED, &(XpErrorDetails){ .op = info->name },
+                "Could not find schema for %s, but we found an implementation, %s (%s); load the "
+                "library that defines the operator",
+                info->name, info->registrations[0].location, info->registrations[0].plugin);
+}
+
 XpOperator *
 xp_operator_get (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
-  XpOperator *op = xp_operator_find (name);
-  if (op != NULL)
-    return op;
-  g_autoptr (XpRowInfo) info = xp_table_row (name);
-  if (info != NULL)
+  for (;;)
     {
-      xp_error_set (
-          error, XP_ERROR_NOT_DEFINED, &(XpErrorDetails){ .op = (char *) name },
-          "Could not find schema for %s, but we found an implementation, %s (%s); load the "
-          "library that defines the operator",
-          name, info->registrations[0].location, info->registrations[0].plugin);
-      return NULL;
+      XpOperator *op = xp_operator_find (name);
+      if (op != NULL)
+        return op;
+      g_autoptr (XpRowInfo) info = xp_table_row (name);
+      if (info == NULL)
+        break;
+      if (info->schema == NULL)
+        {
+          set_not_defined (info, error);
+          return NULL;
+        }
+      /* It was defined since: look again. */
     }
   const char *dot = strchr (name, '.');
   g_autofree char *base = dot != NULL ? g_strndup (name, (size_t) (dot - name)) : g_strdup (name);
   g_auto (GStrv) overloads = xp_table_overloads (base);
+  /* A row may have come since it was looked for. */
+  if (g_strv_contains ((const char *const *) overloads, name))
+    return xp_operator_get (name, error);
   if (overloads[0] != NULL)
     set_unknown_overload (name, overloads, error);
   else

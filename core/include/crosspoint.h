@@ -10,6 +10,7 @@
 #include <crosspoint/dtype.h>
 #include <crosspoint/error.h>
 #include <crosspoint/guard.h>
+#include <crosspoint/half.h>
 #include <crosspoint/kernel.h>
 #include <crosspoint/key.h>
 #include <crosspoint/library.h>

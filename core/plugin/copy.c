@@ -87,9 +87,10 @@ xp_copy_make (int fd, const char *name, GError **error)
 {
   static unsigned sequence;
   static char *directory;
-  if (directory == NULL)
-    directory = make_directory (error);
-  if (directory == NULL)
+  /* Somebody who tidies up may have taken it away since the last load. */
+  if (directory != NULL && !is_private_directory (directory))
+    g_clear_pointer (&directory, g_free);
+  if (directory == NULL && (directory = make_directory (error)) == NULL)
     return NULL;
   g_autofree char *plain = g_strdup (name);
   g_strcanon (plain, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-.", '_');

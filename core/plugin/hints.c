@@ -9,24 +9,21 @@
 
 #include <string.h>
 
-/* Whether `namespace/key` of a note may fill the cell @key of a row of @name_space. */
-static bool
-may_fill (const char *text, const char *name_space, XpKey key)
+/* The `namespace/key` of @info's note that may fill the cell @key of a row of @name_space: that key
+ * itself, or, without @exact, an alias key that stands for it. */
+static const char *
+fills (const XpPluginInfo *info, const char *name_space, XpKey key, bool exact)
 {
   size_t n = strlen (name_space);
-  XpKey filled;
-  if (strncmp (text, name_space, n) != 0 || text[n] != '/'
-      || !xp_key_parse (text + n + 1, &filled, NULL))
-    return false;
-  return filled == key || (xp_key_is_alias (filled) && xp_alias_contains (filled, key));
-}
-
-static const char *
-fills (const XpPluginInfo *info, const char *name_space, XpKey key)
-{
   for (unsigned i = 0; info->fills[i] != NULL; i++)
-    if (may_fill (info->fills[i], name_space, key))
-      return info->fills[i];
+    {
+      const char *text = info->fills[i];
+      XpKey filled;
+      if (strncmp (text, name_space, n) == 0 && text[n] == '/'
+          && xp_key_parse (text + n + 1, &filled, NULL)
+          && (exact ? filled == key : xp_key_is_alias (filled) && xp_alias_contains (filled, key)))
+        return text;
+    }
   return NULL;
 }
 
@@ -35,6 +32,22 @@ namespace_of (const char *op)
 {
   const char *colons = strstr (op, "::");
   return colons != NULL ? g_strndup (op, (size_t) (colons - op)) : g_strdup ("");
+}
+
+/* Whether the name alone leads to the file, or only its path does. */
+static bool
+is_found_by_name (const XpPluginInfo *info)
+{
+  unsigned n;
+  bool found = false;
+  XpSearchDirectory *directories = xp_plugin_search_path (&n);
+  for (unsigned i = 0; i < n && !found; i++)
+    {
+      g_autofree char *file = g_strconcat (directories[i].path, "/", info->name, ".so", NULL);
+      found = strcmp (file, info->path) == 0;
+    }
+  xp_search_directories_free (directories, n);
+  return found;
 }
 
 /* One line on a plugin that is not loaded. */
@@ -46,8 +59,9 @@ describe_absent (GString *text, const XpPluginInfo *info, const char *what, GPtr
                           info->path, what);
   if (can_load)
     {
-      g_string_append_printf (text, "; load it: --load %s", info->name);
-      g_ptr_array_add (candidates, g_strdup (info->name));
+      const char *name = is_found_by_name (info) ? info->name : info->path;
+      g_string_append_printf (text, "; load it: --load %s", name);
+      g_ptr_array_add (candidates, g_strdup (name));
     }
   else
     g_string_append_printf (text, ", but is %s: %s", xp_plugin_state_name (info->state),
@@ -62,6 +76,26 @@ infos_free (XpPluginInfo **infos, unsigned n)
   g_free (infos);
 }
 
+/* A line for each plugin that may fill the cell. Of those that are loaded an alias key says nothing
+ * about it. */
+static void
+describe_fillers (GString *text, XpPluginInfo **infos, unsigned n, const char *name_space,
+                  XpKey key, bool exact, GPtrArray *candidates)
+{
+  for (unsigned i = 0; i < n; i++)
+    {
+      const char *cells = fills (infos[i], name_space, key, exact);
+      if (cells == NULL || (!exact && fills (infos[i], name_space, key, true) != NULL))
+        continue;
+      g_autofree char *what = g_strdup_printf ("fills %s", cells);
+      if (infos[i]->state != XP_PLUGIN_LOADED)
+        describe_absent (text, infos[i], what, candidates);
+      else if (exact)
+        g_string_append_printf (text, "%s%s is loaded and %s, but has no kernel for this operator.",
+                                text->len > 0 ? "\n" : "", infos[i]->name, what);
+    }
+}
+
 static char *
 hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
 {
@@ -69,21 +103,9 @@ hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
   XpPluginInfo **infos = xp_plugins_now (&n);
   g_autofree char *name_space = namespace_of (op);
   GString *text = g_string_new (NULL);
-  bool somebody = false;
-  for (unsigned i = 0; i < n; i++)
-    {
-      const char *cells = fills (infos[i], name_space, key);
-      if (cells == NULL)
-        continue;
-      somebody = true;
-      g_autofree char *what = g_strdup_printf ("fills %s", cells);
-      if (infos[i]->state == XP_PLUGIN_LOADED)
-        g_string_append_printf (text, "%s%s is loaded and %s, but has no kernel for this operator.",
-                                text->len > 0 ? "\n" : "", infos[i]->name, what);
-      else
-        describe_absent (text, infos[i], what, candidates);
-    }
-  if (!somebody)
+  describe_fillers (text, infos, n, name_space, key, true, candidates);
+  describe_fillers (text, infos, n, name_space, key, false, candidates);
+  if (text->len == 0)
     g_string_append_printf (text, "No plugin on the search path fills %s/%s.", name_space,
                             xp_key_name (key));
   infos_free (infos, n);

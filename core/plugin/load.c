@@ -58,9 +58,12 @@ xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  begin_running (plugin, NULL);
+  /* What it registers is dropped. */
+  XpTransaction *transaction = xp_transaction_new ();
+  begin_running (plugin, transaction);
   plugin->fini ();
   end_running ();
+  xp_transaction_free (transaction);
 }
 
 static int
@@ -110,19 +113,16 @@ check_conflict (const XpPluginInfo *note, const XpPlugin *replaced, GError **err
   const XpPlugin *other = xp_plugin_find_loaded (note->name);
   if (other == NULL || other == replaced)
     return TRUE;
-  xp_error_set (error, XP_ERROR_PLUGIN_CONFLICT, &(XpErrorDetails){ .plugin = note->name },
-                "%s is called %s, and so is a plugin that is loaded from %s: swap it, or unload it "
-                "first",
-                note->path, note->name, other->note->path);
+  const XpErrorDetails details = { .plugin = note->name };
+  if (strcmp (note->path, other->note->path) == 0)
+    xp_error_set (error, XP_ERROR_PLUGIN_CONFLICT, &details,
+                  "%s has changed since it was loaded: swap it, or unload it first", note->path);
+  else
+    xp_error_set (error, XP_ERROR_PLUGIN_CONFLICT, &details,
+                  "%s is called %s, and so is a plugin that is loaded from %s: swap it, or unload "
+                  "it first",
+                  note->path, note->name, other->note->path);
   return FALSE;
-}
-
-/* An optional entry point of the plugin itself, not of a library it depends on. */
-static void *
-entry_point (const XpPlugin *plugin, const char *name)
-{
-  void *address = dlsym (plugin->handle, name);
-  return address != NULL && xp_plugin_at (address) == plugin ? address : NULL;
 }
 
 /* Opens the file. What its constructors register is in @transaction then. */
@@ -151,36 +151,36 @@ open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **err
       return FALSE;
     }
   xp_plugin_set_range (plugin);
-  plugin->fini = (void (*) (void)) entry_point (plugin, "xp_plugin_fini");
+  plugin->fini = (void (*) (void)) xp_plugin_entry_point (plugin, "xp_plugin_fini");
   return TRUE;
 }
 
 static gboolean
-probe (XpPlugin *plugin, GError **error)
+probe (XpPlugin *plugin, XpTransaction *transaction, GError **error)
 {
-  gboolean (*function) (GError **) = (gboolean (*) (GError **)) entry_point (plugin,
-                                                                             "xp_plugin_probe");
+  gboolean (*function) (GError **) = (gboolean (*) (GError **)) xp_plugin_entry_point (
+      plugin, "xp_plugin_probe");
   if (function == NULL)
     return TRUE;
   GError *reason = NULL;
-  begin_running (plugin, NULL);
+  begin_running (plugin, transaction);
   gboolean suitable = function (&reason);
   end_running ();
   if (!suitable)
     xp_error_set (error, XP_ERROR_UNSUITABLE, &(XpErrorDetails){ .plugin = plugin->owner.name },
-                  "%s is unsuitable: %s", plugin->owner.name,
+                  "%s: unsuitable: %s", plugin->owner.name,
                   reason != NULL ? reason->message : "its probe gave no reason");
   g_clear_error (&reason);
   return suitable;
 }
 
-/* Nothing of a load that failed stays. */
+/* Nothing of a load that failed stays, but for a file that something may keep pointers into. */
 static void
 close_library (XpPlugin *plugin)
 {
   xp_memory_forget (plugin);
   xp_owner_destroy_libraries (&plugin->owner);
-  if (plugin->handle != NULL)
+  if (plugin->handle != NULL && plugin->note->resident == NULL)
     dlclose (plugin->handle);
   g_mutex_lock (&xp_plugins_lock);
   plugin->handle = NULL;
@@ -287,6 +287,17 @@ state_of_error (const GError *error)
     }
 }
 
+/* The reason is the message without the name and state that stand beside it in every list. */
+static void
+set_state_of_error (XpPlugin *plugin, const GError *error)
+{
+  XpPluginState state = state_of_error (error);
+  g_autofree char *known = g_strdup_printf ("%s: %s: ", plugin->owner.name,
+                                            xp_plugin_state_name (state));
+  gboolean says_so = g_str_has_prefix (error->message, known);
+  xp_plugin_set_state (plugin, state, error->message + (says_so ? strlen (known) : 0));
+}
+
 static void
 set_loaded (XpPlugin *plugin, const XpPlugin *replaced)
 {
@@ -303,9 +314,7 @@ find_retired (const struct stat *status)
   XpPlugin *plugin = xp_plugin_records ();
   while (plugin != NULL
          && (xp_plugin_state (plugin) != XP_PLUGIN_RETIRED || plugin->note->resident == NULL
-             || plugin->handle == NULL || plugin->device != status->st_dev
-             || plugin->inode != status->st_ino || plugin->size != status->st_size
-             || plugin->mtime != status->st_mtime))
+             || plugin->handle == NULL || !xp_plugin_is_file (plugin, status)))
     plugin = plugin->next;
   return plugin;
 }
@@ -320,7 +329,8 @@ revive (XpPlugin *plugin, XpPlugin *replaced, GError **error)
       for (unsigned j = 0; j < library->entries->len; j++)
         g_ptr_array_add (transaction->added, library->entries->pdata[j]);
     }
-  gboolean done = probe (plugin, error) && commit (plugin, replaced, transaction, error);
+  gboolean done = probe (plugin, transaction, error)
+                  && commit (plugin, replaced, transaction, error);
   xp_transaction_free (transaction);
   if (done)
     set_loaded (plugin, replaced);
@@ -332,7 +342,8 @@ load_record (XpPlugin *plugin, int fd, XpPlugin *replaced, GError **error)
 {
   XpTransaction *transaction = xp_transaction_new ();
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADING, NULL);
-  gboolean done = open_library (plugin, fd, transaction, error) && probe (plugin, error)
+  gboolean done = open_library (plugin, fd, transaction, error)
+                  && probe (plugin, transaction, error)
                   && commit (plugin, replaced, transaction, error);
   if (done && transaction->added->len == 0)
     g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", plugin->owner.name, "MESSAGE",
@@ -375,7 +386,7 @@ xp_load_file (const char *path, XpPlugin *replaced, GError **error)
   close (fd);
   if (local == NULL)
     return plugin;
-  xp_plugin_set_state (plugin, state_of_error (local), local->message);
+  set_state_of_error (plugin, local);
   g_propagate_error (error, local);
   return NULL;
 }
@@ -420,12 +431,16 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
     return NULL;
   g_mutex_lock (&xp_load_lock);
   XpPlugin *successor = NULL;
-  g_autofree char *path = xp_search (name, error);
+  /* A name that is loaded is that plugin, and its own name is its own file, built again. */
+  XpPlugin *named = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
+  g_autofree char *path = named != NULL ? g_strdup (named->note->path) : xp_search (name, error);
   g_autoptr (XpPluginInfo) note = path != NULL ? xp_plugin_info_read (path, error) : NULL;
   if (note != NULL && xp_unload_check (plugin, note->name, error))
     {
       struct stat status;
-      XpPlugin *loaded = stat (path, &status) == 0 ? xp_plugin_find_file (&status) : NULL;
+      XpPlugin *loaded = named;
+      if (named == NULL && stat (path, &status) == 0)
+        loaded = xp_plugin_find_file (&status);
       if (loaded != NULL && loaded != plugin)
         successor = replace (loaded, plugin, error) ? loaded : NULL;
       else
@@ -445,23 +460,39 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
 static GMutex *const fork_locks[] = { &xp_load_lock, &xp_retire_lock, &xp_plugins_lock,
                                       &xp_table_lock, &xp_backends_lock };
 
+/* A constructor, probe or fini that forks is part of what holds the load lock. */
+static unsigned
+first_fork_lock (void)
+{
+  return running != NULL ? 1 : 0;
+}
+
 static void
 before_fork (void)
 {
-  for (unsigned i = 0; i < XP_LENGTH (fork_locks); i++)
+  for (unsigned i = first_fork_lock (); i < XP_LENGTH (fork_locks); i++)
     g_mutex_lock (fork_locks[i]);
 }
 
 static void
 after_fork (void)
 {
-  for (unsigned i = XP_LENGTH (fork_locks); i-- > 0;)
+  for (unsigned i = XP_LENGTH (fork_locks); i-- > first_fork_lock ();)
     g_mutex_unlock (fork_locks[i]);
+}
+
+/* The thread that waited for others to leave is not in the child. */
+static void
+after_fork_in_child (void)
+{
+  for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
+    plugin->is_being_left = false;
+  after_fork ();
 }
 
 void
 xp_load_begin (void)
 {
   xp_calls_forbidden_hook = xp_load_is_nested;
-  pthread_atfork (before_fork, after_fork, after_fork);
+  pthread_atfork (before_fork, after_fork, after_fork_in_child);
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <libelf.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,6 +84,27 @@ name_is_well_formed (const char *name)
          && strspn (name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-.") == strlen (name);
 }
 
+/* Each object file of a plugin says for which ABI it is built: the highest of one major number
+ * counts. */
+static bool
+take_abi (XpPluginInfo *info, const char *abi, const char *path, GError **error)
+{
+  size_t major = strcspn (abi, ".");
+  if (info->abi[0] != '\0'
+      && (strcspn (info->abi, ".") != major || strncmp (info->abi, abi, major) != 0))
+    {
+      g_autofree char *what = g_strdup_printf (
+          "it is made of objects for different ABIs, %s and %s", info->abi, abi);
+      return set_invalid (path, error, what);
+    }
+  if (strverscmp (abi, info->abi) > 0)
+    {
+      g_free (info->abi);
+      info->abi = g_strdup (abi);
+    }
+  return true;
+}
+
 /* One text `key=value`. Unknown keys are for later versions. */
 static bool
 take_text (Reading *reading, const char *text, const char *path, GError **error)
@@ -103,7 +125,6 @@ take_text (Reading *reading, const char *text, const char *path, GError **error)
     { "version", &info->version, NULL },
     { "description", &info->description, NULL },
     { "licence", &info->licence, NULL },
-    { "abi", &info->abi, NULL },
     { "resident", &info->resident, NULL },
     { "requires", NULL, reading->requires_ },
     { "defines", NULL, reading->defines },
@@ -123,6 +144,8 @@ take_text (Reading *reading, const char *text, const char *path, GError **error)
       }
   if (info->name != NULL && !name_is_well_formed (info->name))
     return set_invalid (path, error, "the name has other characters than letters, digits, _ - .");
+  if (n == strlen ("abi") && strncmp (text, "abi", n) == 0)
+    return take_abi (info, value, path, error);
   if (n == strlen ("priority") && strncmp (text, "priority", n) == 0)
     {
       char *end;
@@ -287,8 +310,27 @@ xp_note_name_of_file (const char *path)
   return name;
 }
 
+/* Whether all that the linker would map is in the file; if not, reading it would kill the process.
+ */
 static bool
-read_elf (Reading *reading, Elf *elf, const char *path, GError **error)
+has_its_segments (Elf *elf, uint64_t size)
+{
+  size_t n;
+  if (elf_getphdrnum (elf, &n) != 0)
+    return false;
+  for (size_t i = 0; i < n; i++)
+    {
+      GElf_Phdr header;
+      if (gelf_getphdr (elf, (int) i, &header) == NULL
+          || (header.p_type == PT_LOAD
+              && (header.p_offset > size || header.p_filesz > size - header.p_offset)))
+        return false;
+    }
+  return true;
+}
+
+static bool
+read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **error)
 {
   GElf_Ehdr header;
   if (elf == NULL || elf_kind (elf) != ELF_K_ELF || gelf_getehdr (elf, &header) == NULL
@@ -305,6 +347,14 @@ read_elf (Reading *reading, Elf *elf, const char *path, GError **error)
   g_free (reading->info->machine);
   reading->info->machine = machine != NULL ? g_strdup (machine)
                                            : g_strdup_printf ("machine %u", header.e_machine);
+  if (!has_its_segments (elf, size))
+    {
+      xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+                    "%s is no plugin: it is cut short, a segment of it ends beyond its %" PRIu64
+                    " bytes; build or copy it again",
+                    path, size);
+      return false;
+    }
   if (!take_sections (reading, elf, path, error))
     return false;
   if (!reading->has_note)
@@ -326,9 +376,10 @@ xp_note_read (int fd, const char *path, GError **error)
   Reading reading = {
     info, g_ptr_array_new (), g_ptr_array_new (), g_ptr_array_new (), g_ptr_array_new (), 0, false
   };
+  struct stat status = { 0 };
   elf_version (EV_CURRENT);
-  Elf *elf = elf_begin (fd, ELF_C_READ, NULL);
-  bool good = read_elf (&reading, elf, path, error);
+  Elf *elf = fstat (fd, &status) == 0 ? elf_begin (fd, ELF_C_READ, NULL) : NULL;
+  bool good = read_elf (&reading, elf, (uint64_t) status.st_size, path, error);
   if (elf != NULL)
     elf_end (elf);
   replace_list (&info->requires_, reading.requires_);
@@ -382,9 +433,11 @@ cpu_supports (const char *feature, bool *known)
   FEATURE ("avx512dq");
   FEATURE ("avx512bw");
   FEATURE ("avx512vl");
+#  if !defined(__clang__) || __clang_major__ >= 18
   FEATURE ("x86-64-v2");
   FEATURE ("x86-64-v3");
   FEATURE ("x86-64-v4");
+#  endif
 #  undef FEATURE
 #endif
   *known = false;

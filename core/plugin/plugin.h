@@ -19,11 +19,12 @@ struct XpPlugin
   char *reason;
   char *mapped_path; /* what is open: the private copy, or the file itself */
   bool is_copy;
-  bool is_foreign; /* came in another way than through xp_plugin_load() */
+  bool is_foreign;    /* came in another way than through xp_plugin_load() */
+  bool is_being_left; /* somebody waits for the threads inside, and will close it */
   dev_t device;
   ino_t inode;
   off_t size;
-  time_t mtime;
+  struct timespec mtime;
   void *handle;
   const char *low; /* where it is mapped */
   const char *high;
@@ -35,8 +36,9 @@ struct XpPlugin
 /* A leaf lock, for the list of records and their fields. */
 extern GMutex xp_plugins_lock;
 
-/* Held through every load, unload and swap, and around fork. Not held while a constructor of
- * another library may wait for us: registering takes the table's lock only. */
+/* Held through every load, unload and swap, and around fork; but not while threads are waited for,
+ * which may load or fork before they leave. Not held while a constructor of another library may
+ * wait for us: registering takes the table's lock only. */
 extern GMutex xp_load_lock;
 
 /* --- record.c --- */
@@ -45,9 +47,14 @@ XpPlugin *xp_plugin_records (void);
 XpPlugin *xp_plugin_record (XpPluginInfo *note, const struct stat *status);
 void xp_plugin_set_state (XpPlugin *plugin, XpPluginState state, const char *reason);
 XpPlugin *xp_plugin_find_loaded (const char *name);
+/* Whether it is the very file that @plugin was loaded from, unchanged. A number alone is not
+ * enough, for the file system gives it again. */
+bool xp_plugin_is_file (const XpPlugin *plugin, const struct stat *status);
 XpPlugin *xp_plugin_find_file (const struct stat *status);
 /* Where the object of @handle is mapped. */
 void xp_plugin_set_range (XpPlugin *plugin);
+/* An optional entry point of the plugin itself, not of a library it depends on. */
+void *xp_plugin_entry_point (const XpPlugin *plugin, const char *name);
 /* --- info.c --- */
 /* An info of that name and file, all else empty. */
 XpPluginInfo *xp_plugin_info_new (const char *name, const char *path);
@@ -82,7 +89,8 @@ void xp_load_run_fini (XpPlugin *plugin);
 
 /* --- unload.c --- */
 /* Waits for the threads inside @plugin, whose registrations are out of the table, and closes it if
- * it can be closed. False, with BUSY, when a thread did not leave in time. */
+ * it can be closed; lets go of the load lock while it waits. False, with BUSY, when a thread did
+ * not leave in time. */
 gboolean xp_unload_finish (XpPlugin *plugin, GError **error);
 /* Plugins that require @plugin. */
 gboolean xp_unload_check (XpPlugin *plugin, const char *successor, GError **error);

@@ -60,7 +60,7 @@ xp_plugin_record (XpPluginInfo *note, const struct stat *status)
   plugin->device = status->st_dev;
   plugin->inode = status->st_ino;
   plugin->size = status->st_size;
-  plugin->mtime = status->st_mtime;
+  plugin->mtime = status->st_mtim;
   if (is_new)
     __atomic_store_n (&records, plugin, __ATOMIC_RELEASE);
   g_mutex_unlock (&xp_plugins_lock);
@@ -95,14 +95,21 @@ xp_plugin_find_loaded (const char *name)
   return plugin;
 }
 
+bool
+xp_plugin_is_file (const XpPlugin *plugin, const struct stat *status)
+{
+  return plugin->device == status->st_dev && plugin->inode == status->st_ino
+         && plugin->size == status->st_size && plugin->mtime.tv_sec == status->st_mtim.tv_sec
+         && plugin->mtime.tv_nsec == status->st_mtim.tv_nsec;
+}
+
 XpPlugin *
 xp_plugin_find_file (const struct stat *status)
 {
   g_mutex_lock (&xp_plugins_lock);
   XpPlugin *plugin = records;
   while (plugin != NULL
-         && (plugin->state != XP_PLUGIN_LOADED || plugin->device != status->st_dev
-             || plugin->inode != status->st_ino))
+         && (plugin->state != XP_PLUGIN_LOADED || !xp_plugin_is_file (plugin, status)))
     plugin = plugin->next;
   g_mutex_unlock (&xp_plugins_lock);
   return plugin;
@@ -114,8 +121,10 @@ xp_plugin_find (const char *name)
   g_return_val_if_fail (name != NULL, NULL);
   if (strchr (name, '/') == NULL)
     return xp_plugin_find_loaded (name);
+  struct stat status;
   g_autofree char *path = g_canonicalize_filename (name, NULL);
-  return xp_plugin_find_loaded (path);
+  XpPlugin *plugin = xp_plugin_find_loaded (path);
+  return plugin == NULL && stat (path, &status) == 0 ? xp_plugin_find_file (&status) : plugin;
 }
 
 /* --- Addresses and pins. --- */
@@ -153,6 +162,13 @@ xp_plugin_set_range (XpPlugin *plugin)
       __atomic_store_n (&plugin->low, NULL, __ATOMIC_RELEASE);
       __atomic_store_n (&plugin->high, NULL, __ATOMIC_RELEASE);
     }
+}
+
+void *
+xp_plugin_entry_point (const XpPlugin *plugin, const char *name)
+{
+  void *address = plugin->handle != NULL ? dlsym (plugin->handle, name) : NULL;
+  return address != NULL && xp_plugin_at (address) == plugin ? address : NULL;
 }
 
 XpPlugin *
@@ -254,6 +270,7 @@ foreign_owner (const void *address)
   /* Ours too from now on: it stays mapped until it is unloaded through us. */
   plugin->handle = dlopen (map->l_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   xp_plugin_set_range (plugin);
+  plugin->fini = (void (*) (void)) xp_plugin_entry_point (plugin, "xp_plugin_fini");
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADED, "it came in another way than through a load");
   return &plugin->owner;
 }

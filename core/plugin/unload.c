@@ -135,7 +135,12 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
 {
   xp_memory_forget (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
-  if (wait_for_threads (plugin, timeout_seconds))
+  plugin->is_being_left = true;
+  g_mutex_unlock (&xp_load_lock);
+  bool is_left = wait_for_threads (plugin, timeout_seconds);
+  g_mutex_lock (&xp_load_lock);
+  plugin->is_being_left = false;
+  if (is_left)
     {
       close_unless_pinned (plugin);
       return TRUE;
@@ -157,7 +162,7 @@ xp_unload_drained (bool wait)
   else if (!g_mutex_trylock (&xp_load_lock))
     return;
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
-    if (xp_plugin_state (plugin) == XP_PLUGIN_DRAINING
+    if (xp_plugin_state (plugin) == XP_PLUGIN_DRAINING && !plugin->is_being_left
         && __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST) == 0)
       {
         g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);

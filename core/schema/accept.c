@@ -102,7 +102,7 @@ fit_plain (XpTypeKind kind, XpValue value)
 {
   XpValue read;
   if (value.tag != XP_TAG_NONE && value.tag == tags[kind])
-    return XP_FIT_SAME;
+    return fit_when (xp_value_is_known (value), XP_FIT_SAME);
   switch (kind)
     {
     case XP_TYPE_ANY:

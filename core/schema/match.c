@@ -82,7 +82,11 @@ type_of_value (XpValue value)
     return g_strdup (xp_opaque_type_name (value.as.opaque));
   if (value.tag != XP_TAG_LIST || xp_list_element_tag (value.as.list) == XP_TAG_NONE)
     return g_strdup (xp_tag_name ((XpTag) value.tag));
-  return g_strdup_printf ("%s[]", xp_tag_name (xp_list_element_tag (value.as.list)));
+  gboolean has_none = FALSE;
+  for (size_t i = 0; i < xp_list_length (value.as.list); i++)
+    has_none |= xp_list_get (value.as.list, i).tag == XP_TAG_NONE;
+  return g_strdup_printf ("%s%s[]", xp_tag_name (xp_list_element_tag (value.as.list)),
+                          has_none ? "?" : "");
 }
 
 static gboolean

@@ -128,9 +128,7 @@ xp_row_candidates (const Row *row, XpKey key, GPtrArray *candidates)
     add_all (row->registrations, XP_KEY_Autograd, candidates);
   if (xp_alias_contains (XP_KEY_FuncTorchBatchedDecomposition, key))
     add_all (row->registrations, XP_KEY_FuncTorchBatchedDecomposition, candidates);
-  const Registration *fallback = xp_fallback_for (key);
-  if (fallback != NULL)
-    g_ptr_array_add (candidates, (Registration *) fallback);
+  xp_fallbacks_for (key, candidates);
 }
 
 /* --- The whole row. --- */

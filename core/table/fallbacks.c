@@ -39,6 +39,22 @@ xp_fallback_for (XpKey key)
 }
 
 void
+xp_fallbacks_for (XpKey key, GPtrArray *found)
+{
+  unsigned first = found->len;
+  for (unsigned i = 0; i < xp_fallbacks->len; i++)
+    {
+      Registration *fallback = xp_fallbacks->pdata[i];
+      unsigned at = first;
+      if (!serves (fallback, key))
+        continue;
+      while (at < found->len && outranks (found->pdata[at], fallback))
+        at++;
+      g_ptr_array_insert (found, (int) at, fallback);
+    }
+}
+
+void
 xp_fallbacks_changed (void)
 {
   unsigned n_keys;

@@ -147,7 +147,10 @@ static gboolean
 add_entry (XpLibrary *library, Entry *entry, GError **error)
 {
   entry->library = library;
+  /* Whoever counts what an owner has may be reading. */
+  g_mutex_lock (&xp_table_lock);
   g_ptr_array_add (library->entries, entry);
+  g_mutex_unlock (&xp_table_lock);
   if (library->transaction != NULL)
     {
       g_ptr_array_add (library->transaction->added, entry);
@@ -159,7 +162,9 @@ add_entry (XpLibrary *library, Entry *entry, GError **error)
   xp_transaction_free (transaction);
   if (!done)
     {
+      g_mutex_lock (&xp_table_lock);
       g_ptr_array_remove (library->entries, entry);
+      g_mutex_unlock (&xp_table_lock);
       Registration *registration = entry_free (entry);
       if (registration != NULL)
         xp_registration_free (registration);
@@ -237,14 +242,20 @@ parse_definition (const XpLibrary *library, const char *text, GError **error)
 }
 
 /* In a constructor nobody takes the error, so the transaction does. */
+static void
+keep_transaction_error (XpTransaction *transaction, GError *local, GError **error)
+{
+  if (transaction != NULL && transaction->error == NULL)
+    transaction->error = g_error_copy (local);
+  g_propagate_error (error, local);
+}
+
 static gboolean
 keep_error (XpLibrary *library, GError *local, GError **error)
 {
   if (local == NULL)
     return TRUE;
-  if (library->transaction != NULL && library->transaction->error == NULL)
-    library->transaction->error = g_error_copy (local);
-  g_propagate_error (error, local);
+  keep_transaction_error (library->transaction, local, error);
   return FALSE;
 }
 
@@ -277,10 +288,12 @@ gboolean
 xp_library_def (XpLibrary *library, const XpDefinition *definition, GError **error)
 {
   g_return_val_if_fail (library != NULL && definition != NULL, FALSE);
-  g_return_val_if_fail (definition->size >= sizeof *definition, FALSE);
-  g_return_val_if_fail (definition->schema != NULL && definition->file != NULL, FALSE);
   GError *local = NULL;
-  library_def (library, definition, &local);
+  if (definition->size < sizeof *definition || definition->schema == NULL
+      || definition->file == NULL)
+    set_invalid (library, &local, "a definition lacks its size, its schema or its file");
+  else
+    library_def (library, definition, &local);
   return keep_error (library, local, error);
 }
 
@@ -354,11 +367,15 @@ gboolean
 xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GError **error)
 {
   g_return_val_if_fail (library != NULL && implementation != NULL, FALSE);
-  g_return_val_if_fail (implementation->size >= sizeof *implementation, FALSE);
-  g_return_val_if_fail (implementation->boxed != NULL && implementation->file != NULL, FALSE);
-  g_return_val_if_fail (implementation->typed == NULL || implementation->signature != NULL, FALSE);
   GError *local = NULL;
-  library_impl (library, implementation, &local);
+  if (implementation->size < sizeof *implementation || implementation->boxed == NULL
+      || implementation->file == NULL
+      || (implementation->typed != NULL && implementation->signature == NULL))
+    set_invalid (library, &local,
+                 "an implementation lacks its size, its boxed form, its file, or the signature of "
+                 "its typed form");
+  else
+    library_impl (library, implementation, &local);
   return keep_error (library, local, error);
 }
 
@@ -411,6 +428,17 @@ xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, con
 {
   g_return_val_if_fail (name_space != NULL && file != NULL, NULL);
   const XpLibraryBlock block = { sizeof block, kind, line, name_space, key, file, NULL };
+  XpTransaction *current = xp_transaction_current ();
+  if (current != NULL)
+    {
+      GError *local = NULL;
+      xp_error_set (&local, XP_ERROR_INVALID_REGISTRATION, NULL,
+                    "the block at %s:%d would be published at once, by a constructor, probe or "
+                    "fini whose plugin is not: register in an XP_LIBRARY block",
+                    file, line);
+      keep_transaction_error (current, local, error);
+      return NULL;
+    }
   return xp_library_make (&block, xp_owner_at (__builtin_return_address (0)), NULL, error);
 }
 
@@ -419,6 +447,8 @@ xp_library_free (XpLibrary *library)
 {
   if (library == NULL)
     return;
+  /* A constructor's block is its plugin's, and goes with that. */
+  g_return_if_fail (library->transaction == NULL);
   XpTransaction *transaction = xp_transaction_new ();
   for (unsigned i = 0; i < library->entries->len; i++)
     g_ptr_array_add (transaction->removed, library->entries->pdata[i]);

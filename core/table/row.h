@@ -129,6 +129,8 @@ void xp_row_compute (const Row *row, XpCell *cells, unsigned n_stripes);
 /* --- fallbacks.c: the fallbacks of all rows. --- */
 extern GPtrArray *xp_fallbacks; /* Registration, by key, then by rank */
 const Registration *xp_fallback_for (XpKey key);
+/* All that serve @key, best first. */
+void xp_fallbacks_for (XpKey key, GPtrArray *found);
 /* Puts the fallbacks' kernels into a block; every other cell gets the missing kernel. */
 void xp_fallbacks_fill (XpCell *cells, unsigned n_stripes);
 void xp_fallbacks_changed (void);

@@ -42,6 +42,9 @@ __thread XpThreadHead xp_thread __attribute__ ((tls_model ("initial-exec"))) = {
 
 static __thread Record *own_record __attribute__ ((tls_model ("initial-exec")));
 
+/* The thread's destructors run, and nobody may be told when the last of them has. */
+static __thread bool is_ending __attribute__ ((tls_model ("initial-exec")));
+
 static Record *records; /* append-only */
 static GMutex records_lock;
 static pthread_key_t exit_key;
@@ -94,15 +97,17 @@ clear_frames (Record *record)
     }
 }
 
-/* A thread ends. If one of its later destructors calls again, it gets a record anew. */
+/* A thread ends. If one of its later destructors calls again, it gets a record anew, in which its
+ * head is not noted: after the last round of destructors it would point into another thread. */
 static void
 thread_gone (void *data)
 {
   Record *record = data;
+  is_ending = true;
   xp_thread.top = NULL;
-  xp_thread.limit = NULL;
   own_record = NULL;
   g_mutex_lock (&records_lock);
+  __atomic_store_n (&xp_thread.limit, NULL, __ATOMIC_RELAXED); /* others set it, too, until here */
   clear_frames (record);
   record->head = NULL;
   record->in_use = false;
@@ -159,7 +164,7 @@ xp_thread_prepare (void)
   if (record != NULL)
     {
       record->in_use = true;
-      record->head = &xp_thread;
+      record->head = is_ending ? NULL : &xp_thread;
       xp_thread.attention = common_attention;
     }
   g_mutex_unlock (&records_lock);
@@ -169,8 +174,9 @@ xp_thread_prepare (void)
   find_stack (record);
   own_record = record;
   xp_thread.top = record->frames;
-  bool small = record->stack_high - record->stack_low <= 2 * STACK_RESERVE;
-  xp_thread.stack_limit = small ? record->stack_low : record->stack_low + STACK_RESERVE;
+  /* A small stack is used up to its middle. */
+  size_t size = (size_t) (record->stack_high - record->stack_low);
+  xp_thread.stack_limit = record->stack_low + MIN (STACK_RESERVE, size / 2);
   update_limit (&xp_thread, record);
   pthread_setspecific (exit_key, record);
   return true;

@@ -4,62 +4,9 @@
  */
 #include "value/element.h"
 
+#include <crosspoint/half.h>
 #include <math.h>
 #include <string.h>
-
-/* In integers, since clang 14 has no _Float16 without AVX-512. */
-float
-xp_float_from_half (uint16_t bits)
-{
-  uint32_t sign = (uint32_t) (bits & 0x8000) << 16, magnitude = bits & 0x7fff;
-  if (magnitude < 0x0400)
-    return (float) magnitude * (sign != 0 ? -0x1p-24f : 0x1p-24f);
-  uint32_t rebias = magnitude < 0x7c00 ? 112u << 23 : 224u << 23;
-  uint32_t wide = sign | ((magnitude << 13) + rebias);
-  float number;
-  memcpy (&number, &wide, sizeof number);
-  return number;
-}
-
-/* Rounds to nearest, ties to even. */
-uint16_t
-xp_float_to_half (float number)
-{
-  uint32_t wide;
-  memcpy (&wide, &number, sizeof wide);
-  uint32_t sign = wide >> 16 & 0x8000, magnitude = wide & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return (uint16_t) (sign | 0x7e00);
-  if (magnitude >= 0x477ff000) /* from 65520 on nearer to infinity than to the largest half */
-    return (uint16_t) (sign | 0x7c00);
-  if (magnitude >= 0x38800000)
-    return (uint16_t) (sign | ((magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13));
-  /* Too small for a normal half: beside 0.5 the last bit of a float is that of the smallest half.
-   */
-  float shifted = fabsf (number) + 0.5f;
-  memcpy (&wide, &shifted, sizeof wide);
-  return (uint16_t) (sign | (wide - 0x3f000000));
-}
-
-float
-xp_float_from_bfloat16 (uint16_t bits)
-{
-  uint32_t wide = (uint32_t) bits << 16;
-  float number;
-  memcpy (&number, &wide, sizeof number);
-  return number;
-}
-
-/* Rounds to nearest, ties to even. */
-uint16_t
-xp_float_to_bfloat16 (float number)
-{
-  uint32_t wide;
-  memcpy (&wide, &number, sizeof wide);
-  if (isnan (number))
-    return 0x7fc0;
-  return (uint16_t) ((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
-}
 
 XpValue
 xp_element_get (const void *element, XpDType dtype)
@@ -155,8 +102,8 @@ xp_element_set (void *element, XpDType dtype, XpValue scalar)
     case XP_BFLOAT16:
       {
         float number = (float) xp_scalar_to_double (scalar);
-        uint16_t bits = dtype == XP_FLOAT16 ? xp_float_to_half (number)
-                                            : xp_float_to_bfloat16 (number);
+        uint16_t bits = dtype == XP_FLOAT16 ? xp_half_from_float (number)
+                                            : xp_bfloat16_from_float (number);
         memcpy (element, &bits, sizeof bits);
         break;
       }

@@ -22,6 +22,7 @@ static const char *const bases[][2] = {
   { "NotImplementedError", "RuntimeError" },
   { "RecursionError", "RuntimeError" },
   { "RuntimeError", "Exception" },
+  { "AssertionError", "Exception" },
   { "AttributeError", "Exception" },
   { "IndexError", "LookupError" },
   { "LookupError", "Exception" },

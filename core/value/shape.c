@@ -90,7 +90,7 @@ xp_broadcast (XpInts a, XpInts b, XpShape *result, GError **error)
   size_t n = MAX (a.length, b.length);
   g_return_val_if_fail (n <= XP_MAX_DIMENSIONS, FALSE);
   result->n_dims = (int) n;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = n; i-- > 0;) /* so that the last mismatch is the one that is named */
     {
       int64_t size_a = i + a.length >= n ? a.data[i + a.length - n] : 1;
       int64_t size_b = i + b.length >= n ? b.data[i + b.length - n] : 1;

@@ -183,6 +183,7 @@ xp_tensor_new_strided (XpDType dtype, XpInts shape, XpInts strides, XpDevice dev
   int64_t numel, reach;
   size_t n_bytes;
   g_return_val_if_fail (strides.length == shape.length, NULL);
+  g_return_val_if_fail (shape.length == 0 || (shape.data != NULL && strides.data != NULL), NULL);
   if (!check_shape (dtype, shape, &numel, error) || !check_device (device, error)
       || !reach_of (shape, strides.data, numel, &reach, error))
     return NULL;
@@ -210,6 +211,7 @@ xp_tensor_new (XpDType dtype, XpInts shape, XpDevice device, GError **error)
 {
   int64_t numel;
   int64_t strides[XP_MAX_DIMENSIONS];
+  g_return_val_if_fail (shape.length == 0 || shape.data != NULL, NULL);
   if (!check_shape (dtype, shape, &numel, error))
     return NULL;
   xp_shape_contiguous_strides (shape, strides);
@@ -232,18 +234,35 @@ xp_tensor_new_copy_of (XpDType dtype, XpInts shape, const void *data, GError **e
   return tensor;
 }
 
+/* Stores @scalar in the memory of another device. */
+static gboolean
+send_scalar (XpTensor *tensor, XpValue scalar, GError **error)
+{
+  const XpStorage *storage = xp_tensor_storage (tensor);
+  const XpMemoryClass *klass = storage->klass;
+  if (klass == NULL || klass->from_host == NULL || storage->data == NULL)
+    return TRUE;
+  g_autoptr (XpTensor) host = xp_tensor_new_scalar (scalar, (int) xp_tensor_dtype (tensor), XP_CPU,
+                                                    error);
+  return host != NULL
+         && klass->from_host (MAX (storage->device.index, 0), storage->data, xp_tensor_data (host),
+                              storage->n_bytes, error);
+}
+
 XpTensor *
 xp_tensor_new_scalar (XpValue scalar, int dtype, XpDevice device, GError **error)
 {
   g_return_val_if_fail (xp_value_is_scalar (scalar), NULL);
   XpDType type = dtype >= 0 ? (XpDType) dtype : xp_scalar_dtype (scalar);
-  XpTensor *tensor = xp_tensor_new (type, (XpInts){ NULL, 0 }, device, error);
+  g_autoptr (XpTensor) tensor = xp_tensor_new (type, (XpInts){ NULL, 0 }, device, error);
   if (tensor == NULL)
     return NULL;
   if (device.backend == XP_BACKEND_CPU)
     xp_tensor_set_element (tensor, 0, scalar);
+  else if (!send_scalar (tensor, scalar, error))
+    return NULL;
   tensor->flags |= XP_TENSOR_IS_SCALAR;
-  return tensor;
+  return g_steal_pointer (&tensor);
 }
 
 XpTensor *
@@ -363,22 +382,48 @@ xp_tensor_shares_storage (const XpTensor *a, const XpTensor *b)
          && ((const Tensor *) a)->storage == ((const Tensor *) b)->storage;
 }
 
+static gboolean
+has_shape (const XpTensor *tensor, XpInts shape)
+{
+  return shape.length == (size_t) tensor->dl.ndim
+         && (shape.length == 0
+             || memcmp (shape.data, tensor->dl.shape, shape.length * sizeof *shape.data) == 0);
+}
+
 gboolean
 xp_tensor_resize (XpTensor *tensor, XpInts shape, GError **error)
 {
-  g_return_val_if_fail (tensor != NULL && tensor->layout == XP_STRIDED, FALSE);
+  g_return_val_if_fail (tensor != NULL, FALSE);
+  int64_t numel;
+  int64_t strides[XP_MAX_DIMENSIONS];
+  if (has_shape (tensor, shape))
+    return TRUE;
+  if (!check_shape (xp_tensor_dtype (tensor), shape, &numel, error))
+    return FALSE;
+  xp_shape_contiguous_strides (shape, strides);
+  return xp_tensor_resize_strided (tensor, shape, (XpInts){ strides, shape.length }, error);
+}
+
+gboolean
+xp_tensor_resize_strided (XpTensor *tensor, XpInts shape, XpInts strides, GError **error)
+{
+  g_return_val_if_fail (tensor != NULL && strides.length == shape.length, FALSE);
   Tensor *full = (Tensor *) tensor;
   XpDType dtype = xp_tensor_dtype (tensor);
-  int64_t numel;
+  int64_t numel, reach;
   size_t n_bytes;
-  int64_t strides[XP_MAX_DIMENSIONS];
-  if (shape.length == (size_t) tensor->dl.ndim
-      && (shape.length == 0
-          || memcmp (shape.data, tensor->dl.shape, shape.length * sizeof *shape.data) == 0))
+  if (has_shape (tensor, shape))
     return TRUE;
-  if (!check_shape (dtype, shape, &numel, error))
+  if (!check_shape (dtype, shape, &numel, error)
+      || !reach_of (shape, strides.data, numel, &reach, error))
     return FALSE;
-  if (__builtin_mul_overflow ((size_t) numel, xp_dtype_size (dtype), &n_bytes)
+  if (tensor->layout != XP_STRIDED)
+    {
+      set_sizes (full, shape, NULL);
+      tensor->numel = numel;
+      return TRUE;
+    }
+  if (__builtin_mul_overflow ((size_t) reach, xp_dtype_size (dtype), &n_bytes)
       || n_bytes > G_MAXINT64 - tensor->dl.byte_offset)
     {
       xp_error_set (error, XP_ERROR_LIMIT, NULL, "the result takes more than 2^63 bytes");
@@ -394,10 +439,12 @@ xp_tensor_resize (XpTensor *tensor, XpInts shape, GError **error)
       tensor->dl.data = storage->data;
       tensor->dl.byte_offset = 0;
     }
-  xp_shape_contiguous_strides (shape, strides);
-  set_sizes (full, shape, strides);
+  tensor->flags &= ~(uint32_t) XP_TENSOR_IS_CONTIGUOUS;
+  if (is_contiguous (shape, strides.data, numel))
+    tensor->flags |= XP_TENSOR_IS_CONTIGUOUS;
+  /* Last, since @shape may be a part of the tensor's own. */
+  set_sizes (full, shape, strides.data);
   tensor->numel = numel;
-  tensor->flags |= XP_TENSOR_IS_CONTIGUOUS;
   return TRUE;
 }
 

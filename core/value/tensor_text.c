@@ -249,11 +249,17 @@ print_dimension (Printer *printer, int dimension, int indent)
   g_string_append_c (printer->text, ']');
 }
 
-/* Appends the elements; FALSE where they cannot be read. */
-static gboolean
-print_elements (const XpTensor *tensor, int indent, GString *text)
+char *
+xp_tensor_elements_to_string (const XpTensor *tensor, int column)
 {
-  Printer printer = { .tensor = tensor, .summarize = tensor->numel > THRESHOLD, .text = text };
+  g_return_val_if_fail (tensor != NULL && tensor->layout == XP_STRIDED, NULL);
+  if (!has_elements (tensor))
+    return NULL;
+  if (tensor->numel == 0)
+    return g_strdup ("[]");
+  Printer printer = { .tensor = tensor,
+                      .summarize = tensor->numel > THRESHOLD,
+                      .text = g_string_new (NULL) };
   for (int i = 0; i < 2; i++)
     printer.parts[i] = g_array_new (FALSE, FALSE, sizeof (XpValue));
   gboolean gathered = gather (&printer, 0, xp_tensor_data (tensor));
@@ -261,11 +267,11 @@ print_elements (const XpTensor *tensor, int indent, GString *text)
     {
       for (int i = 0; i < 2; i++)
         formatter_fit (&printer.formatters[i], printer.parts[i]);
-      print_dimension (&printer, 0, indent);
+      print_dimension (&printer, 0, column);
     }
   for (int i = 0; i < 2; i++)
     g_array_free (printer.parts[i], TRUE);
-  return gathered;
+  return g_string_free (printer.text, !gathered);
 }
 
 /* What follows the elements. */
@@ -321,14 +327,10 @@ xp_tensor_to_string (const XpTensor *tensor)
   GString *text = g_string_new ("tensor(");
   int indent = (int) text->len;
   gboolean is_strided = tensor->layout == XP_STRIDED;
-  gboolean is_empty = is_strided && has_elements (tensor) && tensor->numel == 0;
-  gboolean is_seen = is_empty;
-  if (is_empty)
-    g_string_append (text, "[]");
-  else if (is_strided && has_elements (tensor))
-    is_seen = print_elements (tensor, indent, text);
-  if (!is_seen)
-    g_string_append (text, "...");
+  g_autofree char *elements = is_strided ? xp_tensor_elements_to_string (tensor, indent) : NULL;
+  gboolean is_seen = elements != NULL;
+  gboolean is_empty = is_seen && tensor->numel == 0;
+  g_string_append (text, is_seen ? elements : "...");
 
   GPtrArray *suffixes = g_ptr_array_new_with_free_func (g_free);
   XpDevice device = xp_tensor_device (tensor);

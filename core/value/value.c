@@ -129,6 +129,24 @@ numbers_equal (double a, double b)
 }
 
 gboolean
+xp_value_is_known (XpValue value)
+{
+  switch (value.tag)
+    {
+    case XP_TAG_DTYPE:
+      return xp_dtype_is_valid (value.as.integer);
+    case XP_TAG_LAYOUT:
+      return value.as.integer >= 0 && value.as.integer <= XP_MKLDNN;
+    case XP_TAG_MEMORY_FORMAT:
+      return value.as.integer >= 0 && value.as.integer <= XP_CHANNELS_LAST_3D;
+    case XP_TAG_DEVICE:
+      return value.as.device.backend >= 0 && value.as.device.backend < 64;
+    default:
+      return TRUE;
+    }
+}
+
+gboolean
 xp_value_equal (XpValue a, XpValue b)
 {
   if (a.tag != b.tag || a.length != b.length)

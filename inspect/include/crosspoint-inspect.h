@@ -155,11 +155,22 @@ XP_PUBLIC XpReport *xp_report_has (const char *const *names, const char *const *
 XP_PUBLIC XpReport *xp_report_values (const char *const *names, const XpValue *values, size_t n);
 
 /**
+ * xp_report_text:
+ * @kind: what the text is, the name of its member in JSON
+ * @text: one line or more
+ *
+ * Returns: (transfer full): the text
+ */
+XP_PUBLIC XpReport *xp_report_text (const char *kind, const char *text);
+
+/**
  * xp_report_error:
+ * @error: an error
+ * @location: (nullable): where in a script it happened, `tour.xp:12`
  *
  * Returns: (transfer full): @error with its class, code, message and details
  */
-XP_PUBLIC XpReport *xp_report_error (const GError *error);
+XP_PUBLIC XpReport *xp_report_error (const GError *error, const char *location);
 
 G_END_DECLS
 

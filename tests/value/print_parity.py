@@ -15,8 +15,12 @@ import subprocess
 import sys
 import tempfile
 
-import numpy
-import torch
+try:
+    import numpy
+    import torch
+except ImportError:
+    print("1..0 # SKIP python3-torch is not installed; apt install python3-torch")
+    sys.exit(0)
 
 SEED = 20240917
 

@@ -470,6 +470,40 @@ deallocate (int index, void *memory, size_t n_bytes)
   free (memory);
 }
 
+static gboolean
+from_host (int index, void *memory, const void *host, size_t n_bytes, GError **to)
+{
+  if (index == 7)
+    {
+      g_set_error (to, XP_ERROR, XP_ERROR_INTERNAL, "device 7 is out");
+      return FALSE;
+    }
+  memcpy (memory, host, n_bytes);
+  return TRUE;
+}
+
+START_TEST (a_scalar_goes_to_the_memory_of_its_device)
+{
+  static const XpMemoryClass memory = {
+    .size = sizeof memory, .allocate = allocate, .deallocate = deallocate, .from_host = from_host
+  };
+  XpBackend backend;
+  ck_assert (xp_backend_register ("scalars", &backend, &error));
+  xp_backend_set_memory (backend, &memory);
+  XpTensor *tensor = xp_tensor_new_scalar (xp_value_float (2.5), XP_FLOAT32,
+                                           (XpDevice){ backend, 1 }, &error);
+  assert_no_error (error);
+  ck_assert (*(float *) xp_tensor_data (tensor) == 2.5f);
+  ck_assert (tensor->flags & XP_TENSOR_IS_SCALAR);
+  xp_tensor_unref (tensor);
+  ck_assert_ptr_null (
+      xp_tensor_new_scalar (xp_value_float (2.5), -1, (XpDevice){ backend, 7 }, &error));
+  assert_error (error, XP_ERROR_INTERNAL, "device 7 is out");
+  ck_assert_int_eq (device.n_live, 0);
+  xp_backend_set_memory (backend, NULL);
+}
+END_TEST
+
 START_TEST (a_named_backend_brings_its_memory)
 {
   static const XpMemoryClass memory = { .size = sizeof memory,
@@ -568,6 +602,7 @@ make_suite (void)
   tcase_add_test (others, data_of_a_layout_is_freed_once);
   tcase_add_test (others, data_of_a_layout_is_freed_where_no_tensor_comes_of_it);
   tcase_add_test (others, a_named_backend_brings_its_memory);
+  tcase_add_test (others, a_scalar_goes_to_the_memory_of_its_device);
   tcase_add_test (others, a_device_without_memory_has_shapes_only);
   suite_add_tcase (suite, others);
   return suite;

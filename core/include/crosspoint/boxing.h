@@ -74,28 +74,30 @@ xp_unbox_optional_generator (const XpValue *value, bool *good)
 
 /* A plain type: xp_unbox_NAME() and xp_unbox_optional_NAME(), which keeps the number in @storage.
  */
-#define XP_UNBOX_PLAIN_(name, type, value_tag, expression)                                         \
+#define XP_UNBOX_PLAIN_(name, type, value_tag, expression, known)                                  \
   static inline type xp_unbox_##name (const XpValue *value, bool *good)                            \
   {                                                                                                \
-    *good &= value->tag == value_tag;                                                              \
+    *good &= value->tag == value_tag && known;                                                     \
     return expression;                                                                             \
   }                                                                                                \
   static inline const type *xp_unbox_optional_##name (const XpValue *value, type *storage,         \
                                                       bool *good)                                  \
   {                                                                                                \
-    *good &= value->tag == value_tag || value->tag == XP_TAG_NONE;                                 \
+    *good &= value->tag == XP_TAG_NONE || (value->tag == value_tag && known);                      \
     *storage = expression;                                                                         \
     return value->tag == XP_TAG_NONE ? NULL : storage;                                             \
   }
 
-XP_UNBOX_PLAIN_ (int, int64_t, XP_TAG_INT, value->as.integer)
-XP_UNBOX_PLAIN_ (float, double, XP_TAG_FLOAT, value->as.number)
-XP_UNBOX_PLAIN_ (bool, bool, XP_TAG_BOOL, value->as.integer != 0)
-XP_UNBOX_PLAIN_ (dtype, XpDType, XP_TAG_DTYPE, (XpDType) value->as.integer)
-XP_UNBOX_PLAIN_ (layout, XpLayout, XP_TAG_LAYOUT, (XpLayout) value->as.integer)
+XP_UNBOX_PLAIN_ (int, int64_t, XP_TAG_INT, value->as.integer, true)
+XP_UNBOX_PLAIN_ (float, double, XP_TAG_FLOAT, value->as.number, true)
+XP_UNBOX_PLAIN_ (bool, bool, XP_TAG_BOOL, value->as.integer != 0, true)
+XP_UNBOX_PLAIN_ (dtype, XpDType, XP_TAG_DTYPE, (XpDType) value->as.integer,
+                 xp_value_is_known (*value))
+XP_UNBOX_PLAIN_ (layout, XpLayout, XP_TAG_LAYOUT, (XpLayout) value->as.integer,
+                 xp_value_is_known (*value))
 XP_UNBOX_PLAIN_ (memory_format, XpMemoryFormat, XP_TAG_MEMORY_FORMAT,
-                 (XpMemoryFormat) value->as.integer)
-XP_UNBOX_PLAIN_ (device, XpDevice, XP_TAG_DEVICE, value->as.device)
+                 (XpMemoryFormat) value->as.integer, xp_value_is_known (*value))
+XP_UNBOX_PLAIN_ (device, XpDevice, XP_TAG_DEVICE, value->as.device, xp_value_is_known (*value))
 
 /* A list whose elements are stored plainly. */
 #define XP_UNBOX_LIST_(name, type, elements)                                                       \
@@ -122,7 +124,34 @@ XP_UNBOX_PLAIN_ (device, XpDevice, XP_TAG_DEVICE, value->as.device)
 XP_UNBOX_LIST_ (ints, XpInts, xp_list_ints)
 XP_UNBOX_LIST_ (floats, XpFloats, xp_list_floats)
 XP_UNBOX_LIST_ (bools, XpBools, xp_list_bools)
-XP_UNBOX_LIST_ (tensors, XpTensors, xp_list_tensors)
+XP_UNBOX_LIST_ (tensors_or_none, XpTensors, xp_list_tensors)
+
+/* Whether an element is %NULL, which only a list of optional tensors may have. */
+static inline bool
+xp_tensors_have_null (XpTensors tensors)
+{
+  for (size_t i = 0; i < tensors.length; i++)
+    if (tensors.data[i] == NULL)
+      return true;
+  return false;
+}
+
+static inline XpTensors
+xp_unbox_tensors (const XpValue *value, bool *good)
+{
+  XpTensors tensors = xp_unbox_tensors_or_none (value, good);
+  *good &= !xp_tensors_have_null (tensors);
+  return tensors;
+}
+
+static inline const XpTensors *
+xp_unbox_optional_tensors (const XpValue *value, XpTensors *storage, bool *good)
+{
+  if (value->tag == XP_TAG_NONE)
+    return NULL;
+  *storage = xp_unbox_tensors (value, good);
+  return storage;
+}
 
 /**
  * xp_unbox_failed:
@@ -142,7 +171,8 @@ XP_PUBLIC XpStatus xp_unbox_failed (const XpCall *call, const XpValue *arguments
  * @argument: the name of an argument
  * @error: return location for an error
  *
- * Sets %XP_ERROR_ARGUMENT for a typed caller that gave %NULL for a tensor that is not optional.
+ * Sets %XP_ERROR_ARGUMENT for a typed caller that gave %NULL for an argument, or an element of a
+ * list, that is not optional.
  *
  * Returns: %XP_FAILED
  */
@@ -217,7 +247,7 @@ XP_BOX_PLAIN_ (tensors, XpTensors, xp_value_list (xp_list_new_tensor (value.data
 static inline XpKeySet
 xp_keys_add_tensor (XpKeySet keys, const XpTensor *tensor)
 {
-  return tensor != NULL ? xp_key_set_union (keys, tensor->keys) : keys;
+  return tensor != NULL ? xp_key_set_union (keys, xp_tensor_keys (tensor)) : keys;
 }
 
 static inline XpKeySet

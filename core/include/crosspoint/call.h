@@ -150,6 +150,7 @@ struct XpOperator
  * @attention: nonzero when the slow path must see every call begin and end
  *
  * The part of a thread's record that calls touch. 64 bytes of static thread-local storage; frozen.
+ * Other threads write @limit and @attention.
  */
 typedef struct
 {
@@ -338,16 +339,19 @@ xp_call_push (XpThreadHead *thread, XpOperator *op, XpKeySet keys, uint32_t inde
   return call;
 }
 
-/* xp_call_enter() for either form of call. */
-static inline __attribute__ ((always_inline)) XpCall *
-xp_call_enter_as (XpOperator *op, XpKeySet arguments, XpCallKind kind)
+/* Whether this thread may push a frame without a second look. */
+static inline bool
+xp_call_may_enter (const XpThreadHead *thread, const void *stack)
 {
-  XpThreadHead *thread = &xp_thread;
-  const void *stack = xp_stack_pointer ();
-  if (G_UNLIKELY ((arguments.backend & (arguments.backend - 1)) != 0))
-    return NULL;
-  if (G_UNLIKELY (thread->top >= thread->limit || stack < thread->stack_limit))
-    return xp_call_enter_slow (op, arguments, kind);
+  return G_LIKELY (thread->top < __atomic_load_n (&thread->limit, __ATOMIC_RELAXED)
+                   && stack >= thread->stack_limit);
+}
+
+/* Adds what the thread includes, takes away what it excludes and what the row passes over, and
+ * pushes a frame for the cell. */
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_push_masked (XpThreadHead *thread, XpOperator *op, XpKeySet arguments, const void *stack)
+{
   uint64_t backend = (arguments.backend | thread->included.backend)
                      & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
   uint32_t stripe = xp_row_stripe (backend);
@@ -359,6 +363,15 @@ xp_call_enter_as (XpOperator *op, XpKeySet arguments, XpCallKind kind)
   return xp_call_push (thread, op,
                        (XpKeySet){ functionality, arguments.backend | thread->included.backend },
                        xp_row_index (op, functionality, stripe), stack);
+}
+
+/* Pushes a frame for the cell that @keys lead to as they are. */
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_push_exact (XpThreadHead *thread, XpOperator *op, XpKeySet keys, const void *stack)
+{
+  uint64_t backend = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  return xp_call_push (thread, op, keys,
+                       xp_row_index (op, keys.functionality, xp_row_stripe (backend)), stack);
 }
 
 /**
@@ -374,20 +387,12 @@ xp_call_enter_as (XpOperator *op, XpKeySet arguments, XpCallKind kind)
 static inline XpCall *
 xp_call_enter (XpOperator *op, XpKeySet arguments)
 {
-  return xp_call_enter_as (op, arguments, XP_CALL_TYPED);
-}
-
-/* xp_call_enter_with_keys() for either form of call. */
-static inline __attribute__ ((always_inline)) XpCall *
-xp_call_enter_with_keys_as (XpOperator *op, XpKeySet keys, XpCallKind kind)
-{
   XpThreadHead *thread = &xp_thread;
   const void *stack = xp_stack_pointer ();
-  if (G_UNLIKELY (thread->top >= thread->limit || stack < thread->stack_limit))
-    return xp_call_enter_slow (op, keys, kind);
-  uint64_t backend = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
-  return xp_call_push (thread, op, keys,
-                       xp_row_index (op, keys.functionality, xp_row_stripe (backend)), stack);
+  if (G_UNLIKELY ((arguments.backend & (arguments.backend - 1)) != 0))
+    return NULL;
+  return xp_call_may_enter (thread, stack) ? xp_call_push_masked (thread, op, arguments, stack)
+                                           : xp_call_enter_slow (op, arguments, XP_CALL_TYPED);
 }
 
 /**
@@ -400,7 +405,10 @@ xp_call_enter_with_keys_as (XpOperator *op, XpKeySet keys, XpCallKind kind)
 static inline XpCall *
 xp_call_enter_with_keys (XpOperator *op, XpKeySet keys)
 {
-  return xp_call_enter_with_keys_as (op, keys, XP_CALL_REDISPATCH);
+  XpThreadHead *thread = &xp_thread;
+  const void *stack = xp_stack_pointer ();
+  return xp_call_may_enter (thread, stack) ? xp_call_push_exact (thread, op, keys, stack)
+                                           : xp_call_enter_slow (op, keys, XP_CALL_REDISPATCH);
 }
 
 /**
@@ -413,7 +421,7 @@ static inline void
 xp_call_leave (XpCall *call)
 {
   XpThreadHead *thread = &xp_thread;
-  if (G_UNLIKELY (thread->attention != 0))
+  if (G_UNLIKELY (__atomic_load_n (&thread->attention, __ATOMIC_RELAXED) != 0))
     xp_call_leave_slow (call);
   __atomic_store_n (&call->kernel, NULL, __ATOMIC_RELEASE);
   thread->top = call;

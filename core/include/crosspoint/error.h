@@ -86,7 +86,7 @@ G_BEGIN_DECLS
      "Give one of them a higher priority, or prefer one.")                                         \
   _ (NESTED_LOAD, "RuntimeError",                                                                  \
      "A constructor of a plugin tried to load, unload or call; constructors only register.",       \
-     "Do it in xp_plugin_probe, or after the load.")                                               \
+     "Do it after the load.")                                                                      \
   _ (PLUGIN_NOT_FOUND, "FileNotFoundError",                                                        \
      "No file of that name is on the search path; the directories are listed.",                    \
      "Give a path, or set CROSSPOINT_PLUGIN_PATH.")                                                \
@@ -136,6 +136,9 @@ G_BEGIN_DECLS
   _ (DECLINED, "NotImplementedError",                                                              \
      "Every kernel in the cell and below it declined these arguments; each reason is given.",      \
      "Convert the arguments, or load a plugin that takes them.")                                   \
+  _ (UNEXPECTED, "AssertionError",                                                                 \
+     "A script expected something else of a statement than came of it.",                           \
+     "Correct the statement or what is expected.")                                                 \
   _ (INTERNAL, "RuntimeError",                                                                     \
      "A kernel failed without saying why, or broke a rule of the interface.",                      \
      "Report it to the plugin's author.")

@@ -131,29 +131,15 @@ XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpVal
 /* --- In a block. A mistake is kept, and fails the load as a whole. ---------------------------- */
 
 /* Opens a row. */
-#define xp_def(m, declaration)                                                                     \
-  xp_library_def ((m),                                                                             \
-                  &(const XpDefinition){ .size = sizeof (XpDefinition),                            \
-                                         .schema = (declaration),                                  \
-                                         .alias_analysis = XP_ALIAS_ANALYSIS_FROM_SCHEMA,          \
-                                         .file = __FILE__,                                         \
-                                         .line = __LINE__ },                                       \
-                  NULL)
+#define xp_def(m, declaration) xp_def_at_ ((m), (declaration), __FILE__, __LINE__)
 
 /* Fills the cell of the block's key with a boxed kernel. */
 #define xp_impl(m, operator_name, function)                                                        \
   xp_impl_with_data (m, operator_name, function, NULL, NULL)
 
 #define xp_impl_with_data(m, operator_name, function, user_data, destroy_data)                     \
-  xp_library_impl ((m),                                                                            \
-                   &(const XpImplementation){ .size = sizeof (XpImplementation),                   \
-                                              .name = (operator_name),                             \
-                                              .boxed = (function),                                 \
-                                              .data = (user_data),                                 \
-                                              .destroy = (destroy_data),                           \
-                                              .file = __FILE__,                                    \
-                                              .line = __LINE__ },                                  \
-                   NULL)
+  xp_impl_at_ ((m), (operator_name), (function), NULL, NULL, (user_data), (destroy_data),          \
+               __FILE__, __LINE__)
 
 /* Fills the column of the block's key wherever a row has nothing better; the block's namespace is
  * `_`. */
@@ -161,16 +147,8 @@ XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpVal
 
 /* What the xp_impl_… macros of a generated header expand to. */
 #define xp_impl_typed_(m, operator_name, type, adapter, text, function)                            \
-  xp_library_impl (                                                                                \
-      (m),                                                                                         \
-      &(const XpImplementation){ .size = sizeof (XpImplementation),                                \
-                                 .name = (operator_name),                                          \
-                                 .boxed = (adapter),                                               \
-                                 .typed = (XpTypedFunction) XP_CHECKED_ (type, function),          \
-                                 .signature = (text),                                              \
-                                 .file = __FILE__,                                                 \
-                                 .line = __LINE__ },                                               \
-      NULL)
+  xp_impl_at_ ((m), (operator_name), (adapter), (XpTypedFunction) XP_CHECKED_ (type, function),    \
+               (text), NULL, NULL, __FILE__, __LINE__)
 
 /* A function of exactly this type, or a compile error. */
 #ifdef __cplusplus
@@ -295,6 +273,27 @@ XP_PUBLIC gboolean xp_library_def (XpLibrary *library, const XpDefinition *defin
  */
 XP_PUBLIC gboolean xp_library_impl (XpLibrary *library, const XpImplementation *implementation,
                                     GError **error);
+
+/* --- What the macros above expand to. All members in order, for C and for C++. -----------------
+ */
+
+static inline gboolean
+xp_def_at_ (XpLibrary *library, const char *declaration, const char *file, int line)
+{
+  const XpDefinition definition = { sizeof (XpDefinition),         declaration, NULL, NULL,
+                                    XP_ALIAS_ANALYSIS_FROM_SCHEMA, line,        file };
+  return xp_library_def (library, &definition, NULL);
+}
+
+static inline gboolean
+xp_impl_at_ (XpLibrary *library, const char *name, XpBoxedFunction boxed, XpTypedFunction typed,
+             const char *signature, void *data, GDestroyNotify destroy, const char *file, int line)
+{
+  const XpImplementation implementation = {
+    sizeof (XpImplementation), name, boxed, typed, signature, data, destroy, 0, line, file
+  };
+  return xp_library_impl (library, &implementation, NULL);
+}
 
 G_END_DECLS
 

@@ -52,6 +52,19 @@ struct XpTensor
   int64_t numel;
 };
 
+/**
+ * xp_tensor_keys:
+ *
+ * Returns: the keys that @tensor adds to a call. Read word by word: as a vector they would go
+ * through the stack, since a call looks at each word right after.
+ */
+static inline XpKeySet
+xp_tensor_keys (const XpTensor *tensor)
+{
+  return (XpKeySet){ __atomic_load_n (&tensor->keys.functionality, __ATOMIC_RELAXED),
+                     __atomic_load_n (&tensor->keys.backend, __ATOMIC_RELAXED) };
+}
+
 static inline int
 xp_tensor_n_dims (const XpTensor *tensor)
 {
@@ -154,8 +167,10 @@ XP_PUBLIC XpTensor *xp_tensor_new_copy_of (XpDType dtype, XpInts shape, const vo
  * @dtype: element type, or -1 for the Scalar's own
  * @device: a device
  *
- * A zero-dimensional tensor that holds @scalar and is flagged %XP_TENSOR_IS_SCALAR. The element is
- * set in host memory only; on a device without memory it has no value.
+ * A zero-dimensional tensor that holds @scalar and is flagged %XP_TENSOR_IS_SCALAR. On a device
+ * without memory it has no value.
+ *
+ * Errors: those of xp_tensor_new() and of the device's from_host.
  *
  * Returns: (transfer full): the tensor
  */
@@ -196,15 +211,27 @@ XP_PUBLIC gboolean xp_tensor_shares_storage (const XpTensor *a, const XpTensor *
 
 /**
  * xp_tensor_resize:
- * @tensor: a strided tensor that the caller may write
+ * @tensor: a tensor that the caller may write
  * @shape: its new shape
  *
  * What an `out` argument goes through: does nothing when the shape is already right; else makes it
  * contiguous of that shape, in larger memory of its own where the storage is too small.
+ * Of a tensor of another layout only the shape changes; its plugin changes the data to fit.
  *
  * Returns: %TRUE on success; the errors are those of xp_tensor_new()
  */
 XP_PUBLIC gboolean xp_tensor_resize (XpTensor *tensor, XpInts shape, GError **error);
+
+/**
+ * xp_tensor_resize_strided:
+ * @strides: the strides it gets where its shape changes; at least 0, as many as @shape has
+ *
+ * As xp_tensor_resize(), for results that are not contiguous.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_tensor_resize_strided (XpTensor *tensor, XpInts shape, XpInts strides,
+                                             GError **error);
 
 XP_PUBLIC XpTensor *xp_tensor_ref (XpTensor *tensor);
 XP_PUBLIC void xp_tensor_unref (XpTensor *tensor);
@@ -262,6 +289,17 @@ XP_PUBLIC void xp_tensor_set_element (XpTensor *tensor, int64_t index, XpValue s
  * Returns: (transfer full): the text, without a final newline
  */
 XP_PUBLIC char *xp_tensor_to_string (const XpTensor *tensor);
+
+/**
+ * xp_tensor_elements_to_string:
+ * @tensor: a strided tensor
+ * @column: the column in which the text will begin; its other lines are indented to fit
+ *
+ * The elements alone, as xp_tensor_to_string() has them, for a layout that prints its parts.
+ *
+ * Returns: (transfer full) (nullable): the text; %NULL where the elements cannot be read
+ */
+XP_PUBLIC char *xp_tensor_elements_to_string (const XpTensor *tensor, int column);
 
 /* Layouts: a tensor whose elements are not a strided block is data of the plugin that knows it. */
 

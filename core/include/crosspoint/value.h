@@ -202,6 +202,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (XpValue, xp_value_clear)
 XP_PUBLIC void xp_values_clear (XpValue *values, size_t n);
 
 /**
+ * xp_value_is_known:
+ *
+ * Returns: whether a dtype, layout, memory format or backend that @value holds is one of those
+ * there are; %TRUE for all else
+ */
+XP_PUBLIC gboolean xp_value_is_known (XpValue value);
+
+/**
  * xp_value_equal:
  *
  * Returns: whether both hold the same: the same bits, equal strings, complex numbers, lists and

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target: any bytes either parse or give an error, and what parses prints to a text that
- * parses to an equal schema. Compile with -fsanitize=fuzzer, or with XP_FUZZ_STANDALONE defined for
- * a program that runs the files it is given.
+ * schema.c: any bytes either parse or give an error, and what parses prints to a text that parses
+ * to an equal schema.
  */
+#include "fuzz.h"
+
 #include <crosspoint/schema.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
 
 static void
 demand (gboolean condition, const char *text)
@@ -80,23 +79,3 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   check_defaults_match (schema);
   return 0;
 }
-
-#ifdef XP_FUZZ_STANDALONE
-int
-main (int argc, char **argv)
-{
-  for (int i = 1; i < argc; i++)
-    {
-      g_autofree char *bytes = NULL;
-      gsize size;
-      g_autoptr (GError) error = NULL;
-      if (!g_file_get_contents (argv[i], &bytes, &size, &error))
-        {
-          g_printerr ("%s\n", error->message);
-          return EXIT_FAILURE;
-        }
-      LLVMFuzzerTestOneInput ((const uint8_t *) bytes, size);
-    }
-  return EXIT_SUCCESS;
-}
-#endif

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_npy.c: libFuzzer target: any bytes either load as a tensor, which then survives saving and
- * loading, or give an error that names the file.
- *
- * With -DXP_FUZZ_STANDALONE it is a program instead that runs the files on its command line through
- * the same function.
+ * npy.c: any bytes either load as a tensor, which then survives saving and loading, or give an
+ * error that names the file.
  */
+#include "fuzz.h"
+
 #include <crosspoint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput (const uint8_t *data, size_t n);
-
-/* The path of a file in memory that holds @data. */
-static char *
-memory_file (const uint8_t *data, size_t n, int *fd)
-{
-  *fd = memfd_create ("fuzz", MFD_CLOEXEC);
-  if (*fd < 0 || (n > 0 && write (*fd, data, n) != (ssize_t) n))
-    abort ();
-  return g_strdup_printf ("/proc/self/fd/%d", *fd);
-}
 
 static void
 check_error (const GError *error, const char *path)
@@ -55,9 +41,9 @@ check_tensor (const XpTensor *tensor)
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t n)
 {
-  int fd;
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = memory_file (data, n, &fd);
+  int fd;
+  g_autofree char *path = fuzz_file (data, n, &fd);
   g_autoptr (XpTensor) tensor = xp_tensor_load_npy (path, &error);
   close (fd);
   if (tensor == NULL)
@@ -66,19 +52,3 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t n)
     check_tensor (tensor);
   return 0;
 }
-
-#ifdef XP_FUZZ_STANDALONE
-int
-main (int argc, char **argv)
-{
-  for (int i = 1; i < argc; i++)
-    {
-      g_autofree char *bytes = NULL;
-      size_t n;
-      if (!g_file_get_contents (argv[i], &bytes, &n, NULL))
-        return EXIT_FAILURE;
-      LLVMFuzzerTestOneInput ((const uint8_t *) bytes, n);
-    }
-  return EXIT_SUCCESS;
-}
-#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * commands.c: the table of commands, and taking their words apart.
+ */
+#include "commands/command.h"
+
+#include <string.h>
+
+enum
+{
+  ANY = G_MAXUINT
+};
+
+static const GOptionEntry no_options[] = { { NULL } };
+
+const Command commands[] = {
+  { "plugins", "[-a]", "Lists plugins: state, what they have in the table, file, reason.",
+    "crosspoint plugins -a", LOADS_DEFAULT, 0, 0, plugins_options, report_plugins, NULL },
+  { "info", "NAME|FILE", "Shows what a plugin says about itself, without running it.",
+    "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
+  { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",
+    LOADS_NOTHING, 0, 0, no_options, report_paths, NULL },
+  { "ops", "[GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
+    "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, no_options, report_ops, NULL },
+  { "keys", "", "Lists the columns: dispatch keys, the highest first.", "crosspoint keys",
+    LOADS_DEFAULT, 0, 0, no_options, report_keys, NULL },
+  { "schema", "OP…", "Shows signatures, taken apart.", "crosspoint schema aten::gelu",
+    LOADS_DEFAULT, 1, ANY, no_options, report_schema, NULL },
+  { "dump", "[--owners] OP|GLOB", "Shows who has registered what for an operator, and where.",
+    "crosspoint dump aten::gelu", LOADS_DEFAULT, 1, 1, dump_options, report_dump, NULL },
+  { "table", "OP", "Shows the kernel in each cell of a row, and the rule that filled it.",
+    "crosspoint table aten::gelu", LOADS_DEFAULT, 1, 1, no_options, report_table, NULL },
+  { "has", "[--computed] OP… KEY…",
+    "Tells whether kernels are there; exits 1 when one of them is not.",
+    "crosspoint has aten::gelu CPU", LOADS_DEFAULT, 2, ANY, has_options, report_has, NULL },
+  { "call", "[-o FILE.npy]… OP ARGUMENT…",
+    "Calls an operator on .npy files, literals, and NAME=VALUE.",
+    "crosspoint call aten::add x.npy 1 alpha=2 -o y.npy", LOADS_DEFAULT, 1, ANY, call_options, NULL,
+    command_call },
+  { "run", "[--echo] SCRIPT", "Runs a script in the little language; `-` is standard input.",
+    "crosspoint run tour.xp", LOADS_DEFAULT, 1, 1, run_options, NULL, command_run },
+  { "gen", "[-o DIR] [--rows] FILE.ops", "Writes C from the schemas of a .ops file.",
+    "crosspoint gen -o . myops.ops", LOADS_NOTHING, 1, 1, gen_options, NULL, command_gen },
+};
+const unsigned n_commands = XP_LENGTH (commands);
+
+const Command *
+command_find (const char *name)
+{
+  for (unsigned i = 0; i < n_commands; i++)
+    if (strcmp (commands[i].name, name) == 0)
+      return &commands[i];
+  return NULL;
+}
+
+/* The options of the last time do not count for this one. */
+static void
+reset_options (const GOptionEntry *entries)
+{
+  for (; entries->long_name != NULL; entries++)
+    switch (entries->arg)
+      {
+      case G_OPTION_ARG_NONE:
+        *(gboolean *) entries->arg_data = FALSE;
+        break;
+      case G_OPTION_ARG_FILENAME_ARRAY:
+        g_clear_pointer ((char ***) entries->arg_data, g_strfreev);
+        break;
+      default:
+        g_clear_pointer ((char **) entries->arg_data, g_free);
+      }
+}
+
+static GOptionContext *
+context_new (const Command *command, Settings *settings)
+{
+  g_autofree char *usage = g_strdup_printf ("%s %s", command->name, command->usage);
+  g_autofree char *description = g_strdup_printf ("Example:\n  %s\n", command->example);
+  GOptionContext *context = g_option_context_new (usage);
+  g_option_context_set_summary (context, command->summary);
+  g_option_context_set_description (context, description);
+  g_option_context_add_main_entries (context, command->options, NULL);
+  g_option_context_set_help_enabled (context, settings != NULL);
+  if (settings != NULL)
+    {
+      const GOptionEntry shared[] = {
+        { "load", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->loads,
+          "Load a plugin too; may be given again", "NAME|FILE" },
+        { "no-default", 0, 0, G_OPTION_ARG_NONE, &settings->no_default,
+          "Load nothing but what --load names", NULL },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &settings->json, "Answer in JSON, failures too", NULL },
+        { NULL },
+      };
+      g_option_context_add_main_entries (context, shared, NULL);
+    }
+  return context;
+}
+
+/* A number such as -1 is an argument, not an option: it is marked while options are parsed. */
+#define NUMBER_MARK "\001"
+
+static void
+mark_numbers (char **words)
+{
+  for (; *words != NULL; words++)
+    if ((*words)[0] == '-'
+        && (g_ascii_isdigit ((*words)[1]) || (*words)[1] == '.'
+            || g_str_has_prefix (*words, "-inf")))
+      {
+        char *marked = g_strconcat (NUMBER_MARK, *words, NULL);
+        g_free (*words);
+        *words = marked;
+      }
+}
+
+static void
+unmark_numbers (char **words)
+{
+  for (; *words != NULL; words++)
+    if (g_str_has_prefix (*words, NUMBER_MARK))
+      memmove (*words, *words + 1, strlen (*words));
+}
+
+char **
+command_parse (const Command *command, char **words, Settings *settings, GError **error)
+{
+  g_autoptr (GOptionContext) context = context_new (command, settings);
+  g_auto (GStrv) left = g_strdupv (words);
+  reset_options (command->options);
+  mark_numbers (left);
+  if (!g_option_context_parse_strv (context, &left, error))
+    return NULL;
+  unmark_numbers (left);
+  char **arguments = left[0] != NULL ? left + 1 : left;
+  if (arguments[0] != NULL && strcmp (arguments[0], "--") == 0)
+    arguments++;
+  unsigned n = g_strv_length (arguments);
+  if (n < command->least || n > command->most)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "%s %u argument%s, found %u; usage: %s %s",
+                   n < command->least && command->most > command->least ? "expected at least"
+                   : command->most > command->least                     ? "expected at most"
+                                                                        : "expected",
+                   n < command->least ? command->least : command->most,
+                   (n < command->least ? command->least : command->most) == 1 ? "" : "s", n,
+                   command->name, command->usage);
+      return NULL;
+    }
+  return g_strdupv (arguments);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run.c: `crosspoint run`: a script in the little language.
+ */
+#include "commands/command.h"
+#include "language/session.h"
+#include "output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static gboolean echo;
+
+const GOptionEntry run_options[] = {
+  { "echo", 0, 0, G_OPTION_ARG_NONE, &echo, "Print each line before what it gives", NULL },
+  { NULL },
+};
+
+static char *
+read_script (const char *path, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+  g_autoptr (GIOChannel) input = NULL;
+  char *text = NULL;
+  gsize length;
+  if (strcmp (path, "-") == 0)
+    {
+      input = g_io_channel_unix_new (0);
+      g_io_channel_set_encoding (input, NULL, NULL);
+      g_io_channel_read_to_end (input, &text, &length, &reason);
+    }
+  else
+    g_file_get_contents (path, &text, &length, &reason);
+  if (reason != NULL)
+    {
+      xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read the script: %s", reason->message);
+      return NULL;
+    }
+  if (!g_utf8_validate (text, (gssize) length, NULL))
+    {
+      xp_error_set (error, XP_ERROR_FILE_FORMAT, NULL,
+                    "%s is no script: it is not text in UTF-8, or has a NUL in it", path);
+      g_free (text);
+      return NULL;
+    }
+  return text;
+}
+
+int
+command_run (const Settings *settings, char **arguments)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = read_script (arguments[0], &error);
+  if (text == NULL)
+    return output_error (settings, NULL, error);
+  unsigned line = 0;
+  g_autoptr (Session) session = session_new (output_style (settings));
+  if (session_run_script (session, text, echo && !settings->json, &line, &error))
+    return EXIT_GOOD;
+  g_autofree char *location = g_strdup_printf ("%s:%u", arguments[0], line);
+  return output_error (settings, location, error);
+}

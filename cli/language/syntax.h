@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * syntax.h: the little language as a tree.
+ *
+ *   statement  = NAME { "," NAME } "=" expression
+ *              | word arguments            a command such as `load cpu`
+ *              | expression
+ *   expression = literal | NAME | "[" [ expression { "," expression } ] "]"
+ *              | OPERATOR "(" arguments ")"        aten::add.Tensor (x, x, alpha=2)
+ *              | function "(" arguments ")"        npy ("x.npy"), tensor ([1, 2])
+ */
+#pragma once
+
+#include <crosspoint.h>
+
+typedef enum
+{
+  TOKEN_END,
+  TOKEN_WORD, /* x, aten::add.Tensor */
+  TOKEN_NUMBER,
+  TOKEN_STRING,
+  TOKEN_SYMBOL /* one character */
+} TokenKind;
+
+typedef struct
+{
+  TokenKind kind;
+  char symbol;
+  const char *text; /* where it begins in the source */
+  size_t length;
+  XpValue value; /* of a number or string */
+} Token;
+
+/* Reads one token from *@source and moves behind it. */
+gboolean token_read (const char **source, Token *token, GError **error);
+
+typedef enum
+{
+  EXPRESSION_VALUE,
+  EXPRESSION_NAME,
+  EXPRESSION_LIST,
+  EXPRESSION_CALL /* an operator or a function */
+} ExpressionKind;
+
+typedef struct Expression Expression;
+struct Expression
+{
+  ExpressionKind kind;
+  char *name;
+  XpValue value;
+  GPtrArray *elements; /* Expression: of a list, or arguments by position */
+  GPtrArray *names;    /* of arguments by name */
+  GPtrArray *named;    /* Expression: those arguments */
+};
+
+/* Whether @symbol comes next; takes it if so. */
+gboolean take_symbol (const char **source, char symbol);
+
+/* Whether nothing is left but blanks and a comment; else an error. */
+gboolean expect_end (const char *source, GError **error);
+
+/* Parses an expression from *@source and moves behind it. */
+Expression *expression_parse (const char **source, GError **error);
+void expression_free (Expression *expression);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Expression, expression_free)
+
+/* A literal or word alone, as an argument on the command line: `2`, `[1, 2]`, `float32`. */
+Expression *expression_parse_whole (const char *source, GError **error);
+
+gboolean set_syntax_error (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * operators.c: any bytes are a .ops file, of which C can be written, or an error that names it.
+ */
+#include "fuzz.h"
+
+#include "gen/header.h"
+
+#include <crosspoint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+  g_autoptr (GError) error = NULL;
+  int fd;
+  g_autofree char *path = fuzz_file (data, size, &fd);
+  g_autoptr (OperatorFile) file = operator_file_read (path, "fuzz.ops", &error);
+  close (fd);
+  if (file != NULL)
+    {
+      g_autofree char *rows = rows_write (file);
+      g_autofree char *header = header_write (file, &error);
+      if (rows == NULL || (header == NULL) != (error != NULL))
+        abort ();
+    }
+  if (error != NULL && strstr (error->message, "fuzz.ops") == NULL
+      && strstr (error->message, "/proc/") == NULL)
+    abort ();
+  return 0;
+}
