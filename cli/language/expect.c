@@ -66,6 +66,16 @@ static gboolean
 expect_error (Session *session, const char *rest, GString *output, GError **error)
 {
   int code = take_code (&rest);
+  Token token;
+  const char *after = rest;
+  if (code < 0 && token_read (&after, &token, NULL))
+    {
+      xp_value_clear (&token.value);
+      if (token.kind == TOKEN_WORD && token.length > 1
+          && strspn (token.text, G_CSET_A_2_Z "_") >= token.length)
+        return set_syntax_error (error, "%.*s is no code of an error; docs/errors.md lists them",
+                                 (int) token.length, token.text);
+    }
   g_autofree char *text = take_text (&rest);
   g_autoptr (GError) found = NULL;
   g_autoptr (GString) ignored = g_string_new (NULL);

@@ -339,8 +339,13 @@ run_assignment (Session *session, const GPtrArray *targets, const char *source, 
   return TRUE;
 }
 
-gboolean
-session_run (Session *session, const char *statement, GString *output, GError **error)
+enum
+{
+  MOST_DEPTH = 64
+};
+
+static gboolean
+run_statement (Session *session, const char *statement, GString *output, GError **error)
 {
   const char *rest = statement;
   Token token;
@@ -364,4 +369,15 @@ session_run (Session *session, const char *statement, GString *output, GError **
       && *(rest + strspn (rest, " \t\r\n")) != '\0')
     return set_syntax_error (error, "unknown statement '%s'", word);
   return print_expression (session, statement, output, error);
+}
+
+gboolean
+session_run (Session *session, const char *statement, GString *output, GError **error)
+{
+  if (session->depth >= MOST_DEPTH)
+    return set_syntax_error (error, "more than %d statements one inside the other", MOST_DEPTH);
+  session->depth++;
+  gboolean done = run_statement (session, statement, output, error);
+  session->depth--;
+  return done;
 }

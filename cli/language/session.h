@@ -12,6 +12,7 @@ typedef struct
 {
   GHashTable *variables; /* name -> XpValue */
   XpReportStyle style;
+  unsigned depth; /* of statements in statements, as `time 3 trace …` */
 } Session;
 
 Session *session_new (XpReportStyle style);
