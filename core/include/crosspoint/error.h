@@ -106,8 +106,7 @@ G_BEGIN_DECLS
   _ (MISSING_REQUIREMENT, "RuntimeError", "The plugin requires another one that is not loaded.",   \
      "Load that one first.")                                                                       \
   _ (UNSAFE_FILE, "PermissionError",                                                               \
-     "Everyone may write to the plugin's file, so it is not trusted.",                             \
-     "chmod o-w the file, or load it by its path with force.")                                     \
+     "Everyone may write to the plugin's file, so it is not trusted.", "chmod o-w the file.")      \
   _ (LOAD_FAILED, "OSError", "The dynamic linker refused the file; its own text is given.",        \
      "Install what is missing, or build the plugin again.")                                        \
   _ (UNSUITABLE, "RuntimeError",                                                                   \
@@ -122,7 +121,7 @@ G_BEGIN_DECLS
      "another that did not leave it in time.",                                                     \
      "Unload from outside of its kernels, or try again later.")                                    \
   _ (IN_USE, "RuntimeError", "Other plugins that are loaded require this one; they are named.",    \
-     "Unload them first, or with --cascade.")                                                      \
+     "Unload them first.")                                                                         \
   _ (COVERAGE_LOST, "RuntimeError",                                                                \
      "The new plugin of a swap lacks cells that the old one fills; they are listed.",              \
      "Load the new one over the old one instead.")                                                 \
