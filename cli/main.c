@@ -5,7 +5,9 @@
 #include "commands/command.h"
 #include "output.h"
 
+#include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +68,14 @@ parse_settings (char ***words, Settings *settings, GError **error)
     {
       g_strfreev (*words);
       *words = g_strsplit ("crosspoint help", " ", -1);
+    }
+  /* `help COMMAND` is `COMMAND --help`. */
+  char **given = *words;
+  if (given[0] != NULL && g_strcmp0 (given[1], "help") == 0 && given[2] != NULL)
+    {
+      g_free (given[1]);
+      given[1] = given[2];
+      given[2] = g_strdup ("--help");
     }
   return TRUE;
 }
@@ -130,10 +140,24 @@ run_words (char ***words, Settings *settings)
   return output_error (settings, NULL, error);
 }
 
+/* A "yes" that nobody could read is none. */
+static int
+finish_output (int status)
+{
+  gboolean was_lost = ferror (stdout) != 0;
+  if (fflush (stdout) == 0 && !was_lost)
+    return status;
+  fprintf (stderr, "OSError: standard output cannot be written%s%s\n", was_lost ? "" : ": ",
+           was_lost ? "" : g_strerror (errno));
+  return status == EXIT_GOOD ? EXIT_NO : status;
+}
+
 int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
+  /* A file that grows beyond its limit is an error that is reported, as a full disk is. */
+  signal (SIGXFSZ, SIG_IGN);
   g_set_prgname ("crosspoint");
   output_warnings ();
   Settings settings = { 0 };
@@ -142,5 +166,5 @@ main (int argc, char **argv)
     words[i] = g_strdup (argv[i]);
   int status = run_words (&words, &settings);
   g_strfreev (settings.loads);
-  return fflush (stdout) == 0 || status != EXIT_GOOD ? status : EXIT_NO;
+  return finish_output (status);
 }

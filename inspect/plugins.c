@@ -160,38 +160,21 @@ find_info (const char *name)
   return found;
 }
 
-static void
-set_not_found (const char *name, GError **error)
-{
-  unsigned n;
-  XpSearchDirectory *directories = xp_plugin_search_path (&n);
-  GString *text = g_string_new (NULL);
-  for (unsigned i = 0; i < n; i++)
-    g_string_append_printf (text, "\n  %s", directories[i].path);
-  xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = (char *) name },
-                "no plugin '%s' in any of these directories:%s\nGive a path with a slash, or set "
-                "CROSSPOINT_PLUGIN_PATH.",
-                name, text->str);
-  g_string_free (text, TRUE);
-  xp_search_directories_free (directories, n);
-}
-
 XpReport *
 xp_report_plugin (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
   g_autoptr (XpPluginInfo) info = find_info (name);
-  if (info == NULL && (strchr (name, '/') != NULL || g_file_test (name, G_FILE_TEST_EXISTS)))
-    {
-      info = xp_plugin_info_read (name, error);
-      if (info == NULL)
-        return NULL;
-    }
   if (info == NULL)
     {
-      set_not_found (name, error);
-      return NULL;
+      /* Reading runs nothing, so a file of the working directory will do here. */
+      g_autofree char *path = g_file_test (name, G_FILE_TEST_EXISTS)
+                                  ? g_strdup (name)
+                                  : xp_plugin_locate (name, error);
+      info = path != NULL ? xp_plugin_info_read (path, error) : NULL;
     }
+  if (info == NULL)
+    return NULL;
   JsonBuilder *builder = json_builder_new ();
   add_info (builder, info);
   return report_new (builder, plugin_text);

@@ -52,13 +52,20 @@ xp_report_print (const XpReport *report, XpReportStyle style)
 }
 
 void
+add_value (JsonBuilder *builder, const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  json_builder_add_string_value (builder, valid);
+}
+
+void
 add_text (JsonBuilder *builder, const char *name, const char *text)
 {
   json_builder_set_member_name (builder, name);
   if (text == NULL)
     json_builder_add_null_value (builder);
   else
-    json_builder_add_string_value (builder, text);
+    add_value (builder, text);
 }
 
 void
@@ -81,7 +88,7 @@ add_texts (JsonBuilder *builder, const char *name, const char *const *texts)
   json_builder_set_member_name (builder, name);
   json_builder_begin_array (builder);
   for (unsigned i = 0; texts != NULL && texts[i] != NULL; i++)
-    json_builder_add_string_value (builder, texts[i]);
+    add_value (builder, texts[i]);
   json_builder_end_array (builder);
 }
 

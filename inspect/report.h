@@ -20,6 +20,8 @@ struct XpReport
 /* Takes the builder's root as the model, and the builder. */
 XpReport *report_new (JsonBuilder *builder, ReportText text);
 
+/* A text that may come from outside: what is not UTF-8 in it is replaced. */
+void add_value (JsonBuilder *builder, const char *text);
 /* Members of an object. Texts that are NULL become null. */
 void add_text (JsonBuilder *builder, const char *name, const char *text);
 void add_number (JsonBuilder *builder, const char *name, gint64 number);

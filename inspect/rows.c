@@ -292,6 +292,8 @@ has_text (JsonNode *model, GString *text, gboolean colour)
       gboolean has = json_array_get_boolean_element (get_array (row, "has"), 0);
       g_string_append_printf (text, "%s%s%s\n", has ? green (colour) : red (colour),
                               has ? "yes" : "no", plain (colour));
+      if (get_text (row, "reason") != NULL)
+        g_string_append_printf (text, "%s\n", get_text (row, "reason"));
       return;
     }
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) g_strfreev);
@@ -311,33 +313,43 @@ has_text (JsonNode *model, GString *text, gboolean colour)
       g_ptr_array_add (rows, row);
     }
   append_columns (text, rows, colour);
+  for (unsigned i = 0; i < n; i++)
+    {
+      const char *reason = get_text (json_array_get_object_element (operators, i), "reason");
+      if (reason != NULL)
+        g_string_append_printf (text, "%s\n", reason);
+    }
 }
 
 /* A name that means no single row because it has overloads is a mistake; one that is not there is
- * not. */
+ * none, and *@reason then says what is near. */
 static gboolean
-check_overload (const char *name, GError **error)
+check_overload (const char *name, char **reason, GError **error)
 {
   GError *local = NULL;
   g_autoptr (XpRowInfo) row = xp_table_row (name);
   if (row != NULL || xp_operator_get (name, &local) != NULL)
     return TRUE;
-  gboolean good = !g_error_matches (local, XP_ERROR, XP_ERROR_UNKNOWN_OVERLOAD);
-  if (good)
-    g_error_free (local);
-  else
-    g_propagate_error (error, local);
-  return good;
+  if (g_error_matches (local, XP_ERROR, XP_ERROR_UNKNOWN_OVERLOAD))
+    {
+      g_propagate_error (error, local);
+      return FALSE;
+    }
+  *reason = g_strdup (local->message);
+  g_error_free (local);
+  return TRUE;
 }
 
 static gboolean
 add_answers (JsonBuilder *builder, const char *name, const XpKey *keys, unsigned n_keys,
              gboolean computed, gboolean *all, GError **error)
 {
-  if (!check_overload (name, error))
+  g_autofree char *reason = NULL;
+  if (!check_overload (name, &reason, error))
     return FALSE;
   json_builder_begin_object (builder);
   add_text (builder, "name", name);
+  add_text (builder, "reason", reason);
   json_builder_set_member_name (builder, "has");
   json_builder_begin_array (builder);
   for (unsigned i = 0; i < n_keys; i++)

@@ -36,7 +36,7 @@ add_plain_value (JsonBuilder *builder, XpValue value)
       add_float (builder, value.as.number);
       break;
     case XP_TAG_STRING:
-      json_builder_add_string_value (builder, xp_string_text (value.as.string));
+      add_value (builder, xp_string_text (value.as.string));
       break;
     case XP_TAG_LIST:
       json_builder_begin_array (builder);
@@ -47,7 +47,7 @@ add_plain_value (JsonBuilder *builder, XpValue value)
     default:
       {
         g_autofree char *text = xp_value_to_string (value);
-        json_builder_add_string_value (builder, text);
+        add_value (builder, text);
       }
     }
 }

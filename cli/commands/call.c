@@ -78,14 +78,14 @@ save_results (const GArray *values, GError **error)
 {
   unsigned n = g_strv_length (outputs);
   if (n != values->len)
-    return set_syntax_error (error, "the call gives %u result%s, and -o is given %u time%s",
-                             values->len, values->len == 1 ? "" : "s", n, n == 1 ? "" : "s");
+    return set_value_error (error, "the call gives %u result%s, and -o is given %u time%s",
+                            values->len, values->len == 1 ? "" : "s", n, n == 1 ? "" : "s");
   for (unsigned i = 0; i < n; i++)
     {
       XpValue value = g_array_index (values, XpValue, i);
       if (value.tag != XP_TAG_TENSOR)
-        return set_syntax_error (error, "only tensors are saved; result %u is a %s", i,
-                                 xp_tag_name ((XpTag) value.tag));
+        return set_value_error (error, "only tensors are saved; result %u is a %s", i,
+                                xp_tag_name ((XpTag) value.tag));
       if (!xp_tensor_save_npy (value.as.tensor, outputs[i], error))
         return FALSE;
     }

@@ -138,13 +138,13 @@ command_parse (const Command *command, char **words, Settings *settings, GError 
   if (n < command->least || n > command->most)
     {
       g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                   "%s %u argument%s, found %u; usage: %s %s",
+                   "%s %u argument%s, found %u; usage: %s%s%s",
                    n < command->least && command->most > command->least ? "expected at least"
                    : command->most > command->least                     ? "expected at most"
                                                                         : "expected",
                    n < command->least ? command->least : command->most,
                    (n < command->least ? command->least : command->most) == 1 ? "" : "s", n,
-                   command->name, command->usage);
+                   command->name, command->usage[0] != '\0' ? " " : "", command->usage);
       return NULL;
     }
   return g_strdupv (arguments);

@@ -126,8 +126,8 @@ function_tensor (const XpValue *positional, size_t n_positional, char **names, c
     else if (strcmp (names[i], "requires_grad") == 0 && named[i].tag == XP_TAG_BOOL)
       requires_grad = named[i].as.integer != 0;
     else
-      return set_syntax_error (error, "tensor() takes dtype=TYPE and requires_grad=True, not %s",
-                               names[i]);
+      return set_value_error (error, "tensor() takes dtype=TYPE and requires_grad=True, not %s",
+                              names[i]);
   g_autoptr (XpTensor) tensor = tensor_from_value (positional[0], dtype, error);
   if (tensor == NULL || !xp_tensor_set_requires_grad (tensor, requires_grad, error))
     return FALSE;
@@ -154,10 +154,10 @@ call_function (const Expression *call, const GArray *positional, const GArray *n
                                       (const XpValue *) (const void *) named->data, named->len,
                                       &g_array_index (values, XpValue, 0), error);
       }
-  return set_syntax_error (error,
-                           "no function '%s': expected an operator with its namespace, as in "
-                           "aten::%s, or one of npy, tensor",
-                           call->name, call->name);
+  return set_value_error (error,
+                          "no function '%s': expected an operator with its namespace, as in "
+                          "aten::%s, or one of npy, tensor",
+                          call->name, call->name);
 }
 
 /* --- Expressions. --- */
@@ -249,8 +249,8 @@ session_evaluate_one (Session *session, const Expression *expression, XpValue *v
   if (!session_evaluate (session, expression, values, names, error))
     return FALSE;
   if (values->len != 1)
-    return set_syntax_error (error, "expected one value, %s gives %u", expression->name,
-                             values->len);
+    return set_value_error (error, "expected one value, %s gives %u", expression->name,
+                            values->len);
   *value = xp_value_ref (g_array_index (values, XpValue, 0));
   return TRUE;
 }

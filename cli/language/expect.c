@@ -12,18 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-static gboolean set_failed (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-static gboolean
-set_failed (GError **error, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  xp_error_set (error, XP_ERROR_UNEXPECTED, NULL, "%s", text);
-  return FALSE;
-}
+#define set_failed(error, ...) set_language_error ((error), XP_ERROR_UNEXPECTED, __VA_ARGS__)
 
 /* Takes a text that stands at *@source. */
 static char *

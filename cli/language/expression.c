@@ -70,9 +70,8 @@ expect_symbol (const char **source, char symbol, GError **error)
 {
   if (take_symbol (source, symbol))
     return TRUE;
-  const char *found = *source + strspn (*source, " \t\r\n");
-  return set_syntax_error (error, "expected '%c', found %s%.20s%s", symbol,
-                           *found != '\0' ? "'" : "the end", found, *found != '\0' ? "'" : "");
+  g_autofree char *found = text_excerpt (*source);
+  return set_syntax_error (error, "expected '%c', found %s", symbol, found);
 }
 
 static Expression *parse (const char **source, unsigned depth, GError **error);
@@ -171,7 +170,7 @@ parse_word (const char **source, const Token *token, unsigned depth, GError **er
   return expression;
 }
 
-/* A sign stands only before a number, or inf. */
+/* A number has its sign already; this is for inf, and for a sign that stands by itself. */
 static Expression *
 parse_negative (const char **source, unsigned depth, GError **error)
 {
@@ -229,12 +228,13 @@ parse (const char **source, unsigned depth, GError **error)
           g_autoptr (Expression) list = expression_new (EXPRESSION_LIST);
           return parse_elements (source, list, ']', depth, error) ? g_steal_pointer (&list) : NULL;
         }
-      set_syntax_error (error, "expected a value, found '%c'", token.symbol);
-      return NULL;
+      break;
     default:
-      set_syntax_error (error, "expected a value, found the end");
-      return NULL;
+      break;
     }
+  g_autofree char *found = text_excerpt (token.text);
+  set_syntax_error (error, "expected a value, found %s", found);
+  return NULL;
 }
 
 Expression *
@@ -250,8 +250,10 @@ expect_end (const char *source, GError **error)
   if (!token_read (&source, &token, error))
     return FALSE;
   xp_value_clear (&token.value);
-  return token.kind == TOKEN_END
-         || set_syntax_error (error, "expected the end, found '%.20s'", token.text);
+  if (token.kind == TOKEN_END)
+    return TRUE;
+  g_autofree char *found = text_excerpt (token.text);
+  return set_syntax_error (error, "expected the end, found %s", found);
 }
 
 Expression *

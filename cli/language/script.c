@@ -36,7 +36,9 @@ gboolean
 session_run_script (Session *session, const char *text, gboolean echo, unsigned *line,
                     GError **error)
 {
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  static const char byte_order_mark[] = "\xef\xbb\xbf";
+  gboolean has_mark = g_str_has_prefix (text, byte_order_mark);
+  g_auto (GStrv) lines = g_strsplit (text + (has_mark ? strlen (byte_order_mark) : 0), "\n", -1);
   g_autoptr (GString) statement = g_string_new (NULL);
   g_autoptr (GString) output = g_string_new (NULL);
   int open = 0;

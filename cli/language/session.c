@@ -105,13 +105,13 @@ find_loaded (const char *name, GError **error)
   GString *loaded = g_string_new (NULL);
   for (unsigned i = 0; i < n; i++)
     {
-      if (infos[i]->state == XP_PLUGIN_LOADED && infos[i]->path != NULL)
+      if (infos[i]->state == XP_PLUGIN_LOADED && infos[i]->priority != G_MININT)
         g_string_append_printf (loaded, "%s%s", loaded->len > 0 ? ", " : "", infos[i]->name);
       xp_plugin_info_free (infos[i]);
     }
   g_free (infos);
   xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = (char *) name },
-                "no plugin '%s' is loaded; loaded: %s", name,
+                "no plugin '%s' is loaded that could go; loaded: %s", name,
                 loaded->len > 0 ? loaded->str : "none");
   g_string_free (loaded, TRUE);
   return NULL;
@@ -187,8 +187,8 @@ read_tensor (Session *session, const char **source, XpValue *value, const char *
   if (!session_read_one (session, source, value, error))
     return FALSE;
   return value->tag == XP_TAG_TENSOR
-         || set_syntax_error (error, "expected a tensor in `%s`, found a %s", usage,
-                              xp_tag_name ((XpTag) value->tag));
+         || set_value_error (error, "expected a tensor in `%s`, found a %s", usage,
+                             xp_tag_name ((XpTag) value->tag));
 }
 
 static gboolean
@@ -226,6 +226,8 @@ take_line (const char *line, void *lines)
 static gboolean
 run_trace (Session *session, const char *rest, GString *output, GError **error)
 {
+  if (expect_end (rest, NULL))
+    return set_syntax_error (error, "expected `trace STATEMENT`");
   g_autoptr (GString) lines = g_string_new (NULL);
   g_autoptr (GString) after = g_string_new (NULL);
   xp_trace_begin (take_line, lines);
@@ -243,7 +245,7 @@ run_time (Session *session, const char *rest, GString *output, GError **error)
   g_auto (XpValue) count = XP_NONE;
   if (!session_read_one (session, &rest, &count, error))
     return FALSE;
-  if (count.tag != XP_TAG_INT || count.as.integer < 1)
+  if (count.tag != XP_TAG_INT || count.as.integer < 1 || expect_end (rest, NULL))
     return set_syntax_error (error, "expected `time COUNT STATEMENT`, with a count of at least 1");
   gint64 fastest = G_MAXINT64;
   g_autoptr (GString) last = g_string_new (NULL);
@@ -327,9 +329,8 @@ run_assignment (Session *session, const GPtrArray *targets, const char *source, 
       || !session_evaluate (session, expression, values, names, error))
     return FALSE;
   if (values->len != targets->len)
-    return set_syntax_error (error, "%u name%s on the left, %u value%s on the right", targets->len,
-                             targets->len == 1 ? "" : "s", values->len,
-                             values->len == 1 ? "" : "s");
+    return set_value_error (error, "%u name%s on the left, %u value%s on the right", targets->len,
+                            targets->len == 1 ? "" : "s", values->len, values->len == 1 ? "" : "s");
   for (unsigned i = 0; i < targets->len; i++)
     {
       XpValue *kept = g_new (XpValue, 1);

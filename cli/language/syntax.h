@@ -67,4 +67,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Expression, expression_free)
 /* A literal or word alone, as an argument on the command line: `2`, `[1, 2]`, `float32`. */
 Expression *expression_parse_whole (const char *source, GError **error);
 
-gboolean set_syntax_error (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* What stands at @text, for a message: the rest of its first line in quotes, cut when it is long,
+ * or `the end`. (transfer full) */
+char *text_excerpt (const char *text);
+
+/* Sets an error without details; gives FALSE. */
+gboolean set_language_error (GError **error, XpError code, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+/* For a statement that does not parse, and for one that does but whose values do not fit it. */
+#define set_syntax_error(error, ...) set_language_error ((error), XP_ERROR_SYNTAX, __VA_ARGS__)
+#define set_value_error(error, ...)                                                                \
+  set_language_error ((error), XP_ERROR_INVALID_ARGUMENT, __VA_ARGS__)

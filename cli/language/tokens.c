@@ -8,14 +8,30 @@
 #include <string.h>
 
 gboolean
-set_syntax_error (GError **error, const char *format, ...)
+set_language_error (GError **error, XpError code, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "syntax error: %s", text);
+  xp_error_set (error, code, NULL, "%s", text);
   return FALSE;
+}
+
+char *
+text_excerpt (const char *text)
+{
+  enum
+  {
+    MOST = 20 /* characters */
+  };
+  text += strspn (text, " \t\r\n");
+  if (*text == '\0')
+    return g_strdup ("the end");
+  g_autofree char *valid = g_utf8_make_valid (text, (gssize) strcspn (text, "\r\n"));
+  gboolean is_long = g_utf8_strlen (valid, -1) > MOST;
+  g_autofree char *begin = g_utf8_substring (valid, 0, is_long ? MOST : -1);
+  return g_strdup_printf ("'%s%s'", begin, is_long ? "…" : "");
 }
 
 /* A name, with the `::` and `.` of an operator's where a name goes on after them. */
@@ -59,7 +75,8 @@ read_string (const char **source, Token *token, GError **error)
       if (found == NULL || (found - escapes) % 2 != 0)
         {
           g_string_free (bytes, TRUE);
-          return set_syntax_error (error, "unknown escape \\%c in a text", *text);
+          g_autofree char *escape = text_excerpt (text - 1);
+          return set_syntax_error (error, "unknown escape in a text, at %s", escape);
         }
       g_string_append_c (bytes, found[1]);
     }
@@ -71,11 +88,18 @@ read_string (const char **source, Token *token, GError **error)
 }
 
 static gboolean
+is_number (const char *text)
+{
+  text += *text == '-';
+  return g_ascii_isdigit (*text) || (*text == '.' && g_ascii_isdigit (text[1]));
+}
+
+static gboolean
 read_number (const char **source, Token *token, GError **error)
 {
   const char *text = *source;
-  size_t n = strspn (text, "0123456789_");
-  gboolean is_float = FALSE;
+  gboolean is_negative = *text == '-', is_float = FALSE;
+  size_t n = is_negative + strspn (text + is_negative, "0123456789");
   if (text[n] == '.')
     {
       is_float = TRUE;
@@ -92,17 +116,18 @@ read_number (const char **source, Token *token, GError **error)
   errno = 0;
   token->kind = TOKEN_NUMBER;
   if (text[n] == 'j')
-    token->value = xp_value_complex (0, g_ascii_strtod (digits, NULL));
+    token->value = xp_value_complex (is_negative ? -0.0 : 0, g_ascii_strtod (digits, NULL));
   else if (is_float)
     token->value = xp_value_float (g_ascii_strtod (digits, NULL));
   else
     token->value = xp_value_int (g_ascii_strtoll (digits, NULL, 10));
-  if (errno == ERANGE && !is_float)
-    return set_syntax_error (error, "%s is too large for an integer", digits);
+  if (errno == ERANGE && token->value.tag == XP_TAG_INT)
+    return set_syntax_error (error, "%s does not fit into an integer of 64 bits", digits);
   *source = text + n + (text[n] == 'j');
-  if (g_ascii_isalnum (**source) || **source == '_')
-    return set_syntax_error (error, "expected a number, found %.*s", (int) n + 1, text);
-  return TRUE;
+  if (!g_ascii_isalnum (**source) && **source != '_')
+    return TRUE;
+  g_autofree char *found = text_excerpt (text);
+  return set_syntax_error (error, "expected a number, found %s", found);
 }
 
 gboolean
@@ -119,7 +144,7 @@ token_read (const char **source, Token *token, GError **error)
       token->kind = TOKEN_WORD;
       *source += word_length (text);
     }
-  else if (g_ascii_isdigit (*text) || (*text == '.' && g_ascii_isdigit (text[1])))
+  else if (is_number (text))
     good = read_number (source, token, error);
   else if (*text == '"' || *text == '\'')
     good = read_string (source, token, error);

@@ -60,6 +60,7 @@ gboolean xp_settle_devices (XpOperator *op, const XpValue *arguments, XpKeySet *
 XpStatus xp_missing_kernel (XpCall *call, const XpValue *arguments, XpValue *results,
                             GError **error);
 void xp_set_unknown_operator (const char *name, GError **error);
+void xp_set_not_defined (const XpRowInfo *info, GError **error);
 
 /* What plugins know about an empty cell or a row that is not there; installed by their layer. Each
  * gives a text of its own lines, or NULL, and adds what could be loaded to @candidates. */

@@ -46,18 +46,38 @@ look_for_key (unsigned argument, XpTensor *tensor, void *data)
   return FALSE;
 }
 
+/* The first argument that is a device of the key's backend: factories choose by it. */
+static gboolean
+look_for_device (const XpCall *call, const XpValue *arguments, KeySource *source)
+{
+  int backend = xp_key_backend (source->key);
+  for (unsigned i = 0; backend >= 0 && i < call->op->n_arguments; i++)
+    if (arguments[i].tag == XP_TAG_DEVICE && (int) arguments[i].as.device.backend == backend)
+      {
+        source->argument = i;
+        return TRUE;
+      }
+  return FALSE;
+}
+
 /* Says where the key came from, and gives the name of the argument. */
 static char *
 describe_source (const XpCall *call, const XpValue *arguments, char **name)
 {
   KeySource source = { .key = xp_call_key (call) };
   xp_argument_tensors_visit (call->op, arguments, look_for_key, &source);
-  if (source.tensor == NULL)
+  if (source.tensor == NULL && !look_for_device (call, arguments, &source))
     return g_strdup_printf ("The key comes from this thread, or from a redispatch, not from an "
                             "argument.");
   g_autoptr (XpSchema) schema = xp_operator_schema (call->op);
-  g_autofree char *device = xp_device_to_string (xp_tensor_device (source.tensor));
   *name = g_strdup (schema != NULL ? schema->arguments[source.argument].name : "?");
+  if (source.tensor == NULL)
+    {
+      g_autofree char *device = xp_value_to_string (arguments[source.argument]);
+      return g_strdup_printf ("The key comes from argument %u (%s), the device %s.",
+                              source.argument, *name, device);
+    }
+  g_autofree char *device = xp_device_to_string (xp_tensor_device (source.tensor));
   return g_strdup_printf ("The key comes from argument %u (%s), a %s tensor on %s.",
                           source.argument, *name, xp_layout_name (source.tensor->layout), device);
 }
@@ -163,6 +183,23 @@ look_for_neighbours (char **names, Neighbours *neighbours)
     }
   for (unsigned i = 0; i < neighbours->near.n; i++)
     g_ptr_array_add (neighbours->same, (char *) neighbours->near.names[i]);
+}
+
+void
+xp_set_not_defined (const XpRowInfo *info, GError **error)
+{
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *hint = xp_hint_hooks.unknown_operator != NULL
+                              ? xp_hint_hooks.unknown_operator (info->name, candidates)
+                              : NULL;
+  g_ptr_array_add (candidates, NULL);
+  xp_error_set (
+      error, XP_ERROR_NOT_DEFINED,
+      &(XpErrorDetails){ .op = info->name, .candidates = (char **) candidates->pdata },
+      "Could not find schema for %s, but we found an implementation, %s (%s); load the library "
+      "that defines the operator.%s%s",
+      info->name, info->registrations[0].location, info->registrations[0].plugin,
+      hint != NULL && hint[0] != '\0' ? "\n" : "", hint != NULL ? hint : "");
 }
 
 void

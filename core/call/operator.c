@@ -35,15 +35,6 @@ set_unknown_overload (const char *name, char **overloads, GError **error)
         name, list);
 }
 
-static void
-set_not_defined (const XpRowInfo *info, GError **error)
-{
-  xp_error_set (error, XP_ERROR_NOT_DEFINED, &(XpErrorDetails){ .op = info->name },
-                "Could not find schema for %s, but we found an implementation, %s (%s); load the "
-                "library that defines the operator",
-                info->name, info->registrations[0].location, info->registrations[0].plugin);
-}
-
 XpOperator *
 xp_operator_get (const char *name, GError **error)
 {
@@ -58,7 +49,7 @@ xp_operator_get (const char *name, GError **error)
         break;
       if (info->schema == NULL)
         {
-          set_not_defined (info, error);
+          xp_set_not_defined (info, error);
           return NULL;
         }
       /* It was defined since: look again. */

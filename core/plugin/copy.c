@@ -43,29 +43,21 @@ sweep (const char *directory)
     }
 }
 
+/* Our directory in @base; NULL where it cannot be ours alone, or nothing in it may run. */
 static char *
-make_directory (GError **error)
+private_directory (const char *base)
 {
-  g_autofree char *name = g_strdup_printf ("crosspoint-%u", (unsigned) geteuid ());
-  const char *bases[] = { g_getenv ("XDG_RUNTIME_DIR"), g_get_tmp_dir (), "/var/tmp" };
-  for (unsigned i = 0; i < XP_LENGTH (bases); i++)
-    {
-      struct statvfs file_system;
-      if (bases[i] == NULL || !g_path_is_absolute (bases[i])
-          || statvfs (bases[i], &file_system) != 0 || (file_system.f_flag & ST_NOEXEC) != 0)
-        continue;
-      g_autofree char *path = g_build_filename (bases[i], name, NULL);
-      if (mkdir (path, 0700) == 0 || (errno == EEXIST && is_private_directory (path)))
-        {
-          sweep (path);
-          return g_steal_pointer (&path);
-        }
-    }
-  xp_error_set (error, XP_ERROR_FILE_IO, NULL,
-                "no directory for private copies of plugins: expected %s in %s to be ours alone; "
-                "set XDG_RUNTIME_DIR or TMPDIR, or CROSSPOINT_LOAD_IN_PLACE=1",
-                name, bases[1]);
-  return NULL;
+  struct statvfs file_system;
+  if (base == NULL || !g_path_is_absolute (base) || statvfs (base, &file_system) != 0
+      || (file_system.f_flag & ST_NOEXEC) != 0)
+    return NULL;
+  g_autofree char *path = g_strdup_printf ("%s/crosspoint-%u", base, (unsigned) geteuid ());
+  bool is_new = mkdir (path, 0700) == 0;
+  if (!is_new && (errno != EEXIST || !is_private_directory (path)))
+    return NULL;
+  if (!is_new)
+    sweep (path);
+  return g_steal_pointer (&path);
 }
 
 static gboolean
@@ -82,21 +74,13 @@ copy_bytes (int from, int to, const char *path, GError **error)
   return FALSE;
 }
 
-char *
-xp_copy_make (int fd, const char *name, GError **error)
+static char *
+copy_to (const char *directory, int fd, const char *name, GError **error)
 {
   static unsigned sequence;
-  static char *directory;
-  /* Somebody who tidies up may have taken it away since the last load. */
-  if (directory != NULL && !is_private_directory (directory))
-    g_clear_pointer (&directory, g_free);
-  if (directory == NULL && (directory = make_directory (error)) == NULL)
-    return NULL;
-  g_autofree char *plain = g_strdup (name);
-  g_strcanon (plain, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-.", '_');
   g_autofree char *path = g_strdup_printf ("%s/%d-%u-%s.so", directory, (int) getpid (),
                                            __atomic_add_fetch (&sequence, 1, __ATOMIC_RELAXED),
-                                           plain);
+                                           name);
   int copy = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
   if (copy < 0)
     {
@@ -114,6 +98,31 @@ xp_copy_make (int fd, const char *name, GError **error)
   if (!done)
     unlink (path);
   return done ? g_steal_pointer (&path) : NULL;
+}
+
+char *
+xp_copy_make (int fd, const char *name, GError **error)
+{
+  g_autofree char *plain = g_strdup (name);
+  g_strcanon (plain, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-.", '_');
+  const char *bases[] = { g_getenv ("XDG_RUNTIME_DIR"), g_get_tmp_dir (), "/var/tmp" };
+  g_autoptr (GError) reason = NULL;
+  for (unsigned i = 0; i < XP_LENGTH (bases); i++)
+    {
+      g_autofree char *directory = private_directory (bases[i]);
+      if (directory == NULL)
+        continue;
+      g_clear_error (&reason);
+      char *path = copy_to (directory, fd, plain, &reason);
+      if (path != NULL)
+        return path;
+    }
+  xp_error_set (error, XP_ERROR_FILE_IO, NULL,
+                "no place for a private copy of the plugin: %s; set XDG_RUNTIME_DIR or TMPDIR to a "
+                "directory with room that is ours alone, or CROSSPOINT_LOAD_IN_PLACE=1",
+                reason != NULL ? reason->message
+                               : "none of our own in the directories for temporary files");
+  return NULL;
 }
 
 void

@@ -7,6 +7,7 @@
 #include "call/dispatch.h"
 #include "plugin/plugin.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The `namespace/key` of @info's note that may fill the cell @key of a row of @name_space: that key
@@ -60,7 +61,7 @@ describe_absent (GString *text, const XpPluginInfo *info, const char *what, GPtr
   if (can_load)
     {
       const char *name = is_found_by_name (info) ? info->name : info->path;
-      g_string_append_printf (text, "; load it: --load %s", name);
+      g_string_append_printf (text, "; load it with `load %s`, or --load %s", name, name);
       g_ptr_array_add (candidates, g_strdup (name));
     }
   else
@@ -87,7 +88,7 @@ describe_fillers (GString *text, XpPluginInfo **infos, unsigned n, const char *n
       const char *cells = fills (infos[i], name_space, key, exact);
       if (cells == NULL || (!exact && fills (infos[i], name_space, key, true) != NULL))
         continue;
-      g_autofree char *what = g_strdup_printf ("fills %s", cells);
+      g_autofree char *what = g_strdup_printf ("fills cells of %s", cells);
       if (infos[i]->state != XP_PLUGIN_LOADED)
         describe_absent (text, infos[i], what, candidates);
       else if (exact)
@@ -96,11 +97,21 @@ describe_fillers (GString *text, XpPluginInfo **infos, unsigned n, const char *n
     }
 }
 
+/* What others are meant to stand on comes first. */
+static int
+compare_priorities (const void *a, const void *b)
+{
+  const XpPluginInfo *x = *(const XpPluginInfo *const *) a, *y = *(const XpPluginInfo *const *) b;
+  return x->priority != y->priority ? (x->priority < y->priority ? -1 : 1)
+                                    : strcmp (x->name, y->name);
+}
+
 static char *
 hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
 {
   unsigned n;
   XpPluginInfo **infos = xp_plugins_now (&n);
+  qsort (infos, n, sizeof *infos, compare_priorities);
   g_autofree char *name_space = namespace_of (op);
   GString *text = g_string_new (NULL);
   describe_fillers (text, infos, n, name_space, key, true, candidates);
@@ -128,7 +139,7 @@ hint_unknown_operator (const char *op, GPtrArray *candidates)
         describe_absent (text, infos[i], what, candidates);
     }
   if (text->len == 0 && name_space[0] == '\0')
-    g_string_append_printf (text, "An operator's name has a namespace, as in aten::%s.", op);
+    g_string_append (text, "An operator's name has a namespace, as in aten::gelu.");
   infos_free (infos, n);
   return g_string_free (text, FALSE);
 }

@@ -108,15 +108,19 @@ compare_infos (const void *a, const void *b)
   return order != 0 ? order : g_strcmp0 (x->path, y->path);
 }
 
+/* What a file on the search path is. */
 static XpPluginInfo *
 info_of_file (const char *path)
 {
   g_autoptr (GError) error = NULL;
   XpPluginInfo *info = xp_plugin_info_read (path, &error);
-  if (info != NULL)
+  if (info == NULL)
+    {
+      g_autofree char *name = xp_note_name_of_file (path);
+      info = xp_plugin_info_new (name, path);
+    }
+  else if (info->state == XP_PLUGIN_REJECTED || xp_search_check_name (info, &error))
     return info;
-  g_autofree char *name = xp_note_name_of_file (path);
-  info = xp_plugin_info_new (name, path);
   info->state = XP_PLUGIN_REJECTED;
   info->reason = g_strdup (error->message);
   return info;

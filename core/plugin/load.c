@@ -82,10 +82,7 @@ open_file (const char *path, struct stat *status, GError **error)
   if (!S_ISREG (status->st_mode))
     xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &details,
                   "%s is no plugin: it is not a regular file", path);
-  else if ((status->st_mode & S_IWOTH) != 0)
-    xp_error_set (error, XP_ERROR_UNSAFE_FILE, &details,
-                  "%s is writable by everyone, so its code is not trusted: chmod o-w it", path);
-  else
+  else if (xp_file_is_trusted (path, status, error))
     return fd;
   close (fd);
   return -1;
@@ -402,7 +399,7 @@ xp_plugin_load (const char *name, GError **error)
   g_mutex_lock (&xp_load_lock);
   /* A name that is loaded is that plugin, wherever its file lies now. */
   XpPlugin *plugin = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
-  g_autofree char *path = plugin == NULL ? xp_search (name, error) : NULL;
+  g_autofree char *path = plugin == NULL ? xp_plugin_locate (name, error) : NULL;
   if (path != NULL && stat (path, &status) == 0)
     plugin = xp_plugin_find_file (&status);
   if (plugin != NULL)
@@ -433,7 +430,8 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
   XpPlugin *successor = NULL;
   /* A name that is loaded is that plugin, and its own name is its own file, built again. */
   XpPlugin *named = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
-  g_autofree char *path = named != NULL ? g_strdup (named->note->path) : xp_search (name, error);
+  g_autofree char *path = named != NULL ? g_strdup (named->note->path)
+                                        : xp_plugin_locate (name, error);
   g_autoptr (XpPluginInfo) note = path != NULL ? xp_plugin_info_read (path, error) : NULL;
   if (note != NULL && xp_unload_check (plugin, note->name, error))
     {

@@ -474,6 +474,16 @@ xp_note_check (const XpPluginInfo *info, GError **error)
   return check_abi (info, error) && check_cpu (info, error);
 }
 
+gboolean
+xp_file_is_trusted (const char *path, const struct stat *status, GError **error)
+{
+  if ((status->st_mode & S_IWOTH) == 0)
+    return TRUE;
+  xp_error_set (error, XP_ERROR_UNSAFE_FILE, &(XpErrorDetails){ .plugin = (char *) path },
+                "%s is writable by everyone, so its code is not trusted: chmod o-w it", path);
+  return FALSE;
+}
+
 XpPluginInfo *
 xp_plugin_info_read (const char *path, GError **error)
 {
@@ -497,7 +507,8 @@ xp_plugin_info_read (const char *path, GError **error)
                   "%s is no plugin: it is not a regular file", path);
   close (fd);
   g_autoptr (GError) reason = NULL;
-  if (info != NULL && !xp_note_check (info, &reason))
+  if (info != NULL
+      && !(xp_file_is_trusted (path, &status, &reason) && xp_note_check (info, &reason)))
     {
       info->state = XP_PLUGIN_REJECTED;
       info->reason = g_strdup (reason->message);

@@ -66,12 +66,14 @@ XpPluginInfo **xp_plugins_now (unsigned *n_plugins);
 XpPluginInfo *xp_note_read (int fd, const char *path, GError **error);
 /* The name of a plugin that its note does not name. */
 char *xp_note_name_of_file (const char *path);
+/* Whether nobody else can have written the file. */
+gboolean xp_file_is_trusted (const char *path, const struct stat *status, GError **error);
 /* Whether a plugin of that note may be opened in this process. */
 gboolean xp_note_check (const XpPluginInfo *info, GError **error);
 
 /* --- search.c --- */
-/* The file that @name means: a path with a slash, or NAME.so on the search path. */
-char *xp_search (const char *name, GError **error);
+/* Whether a file of the search path, NAME.so, holds the plugin of that name. */
+gboolean xp_search_check_name (const XpPluginInfo *note, GError **error);
 /* The files on the search path, the first of each name; (element-type filename). */
 GPtrArray *xp_search_all (void);
 

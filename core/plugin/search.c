@@ -110,17 +110,22 @@ set_not_found (const char *name, const XpSearchDirectory *directories, unsigned 
   return NULL;
 }
 
-char *
-xp_search (const char *name, GError **error)
+gboolean
+xp_search_check_name (const XpPluginInfo *note, GError **error)
 {
-  if (strchr (name, '/') != NULL)
-    {
-      if (g_file_test (name, G_FILE_TEST_EXISTS))
-        return g_canonicalize_filename (name, NULL);
-      xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = (char *) name },
-                    "no plugin '%s': there is no such file", name);
-      return NULL;
-    }
+  g_autofree char *name = xp_note_name_of_file (note->path);
+  if (strcmp (name, note->name) == 0)
+    return TRUE;
+  xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = name },
+                "no plugin '%s': %s says that it is '%s'; call the file %s.so, or load it by its "
+                "path",
+                name, note->path, note->name, note->name);
+  return FALSE;
+}
+
+static char *
+find_by_name (const char *name, GError **error)
+{
   unsigned n;
   XpSearchDirectory *directories = xp_plugin_search_path (&n);
   g_autofree char *file = g_strconcat (name, ".so", NULL);
@@ -134,7 +139,24 @@ xp_search (const char *name, GError **error)
   if (found == NULL)
     set_not_found (name, directories, n, error);
   xp_search_directories_free (directories, n);
+  /* A file without a good note is refused by whoever loads it. */
+  g_autoptr (XpPluginInfo) note = found != NULL ? xp_plugin_info_read (found, NULL) : NULL;
+  if (note != NULL && !xp_search_check_name (note, error))
+    g_clear_pointer (&found, g_free);
   return found;
+}
+
+char *
+xp_plugin_locate (const char *name, GError **error)
+{
+  g_return_val_if_fail (name != NULL, NULL);
+  if (strchr (name, '/') == NULL)
+    return find_by_name (name, error);
+  if (g_file_test (name, G_FILE_TEST_EXISTS))
+    return g_canonicalize_filename (name, NULL);
+  xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = (char *) name },
+                "no plugin '%s': there is no such file", name);
+  return NULL;
 }
 
 static int

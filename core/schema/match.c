@@ -89,6 +89,56 @@ type_of_value (XpValue value)
                           has_none ? "?" : "");
 }
 
+static const char *
+dtype_name (unsigned number)
+{
+  return xp_dtype_is_valid (number) ? xp_dtype_name ((XpDType) number) : NULL;
+}
+
+static const char *
+layout_name (unsigned number)
+{
+  return xp_layout_name ((XpLayout) number);
+}
+
+static const char *
+memory_format_name (unsigned number)
+{
+  return xp_memory_format_name ((XpMemoryFormat) number);
+}
+
+/* For a text that names nothing of what it should: what there is. (transfer full) */
+static char *
+names_there_are (const XpType *type, XpValue value)
+{
+  enum
+  {
+    MOST = 64 /* a number that none of the enumerations reaches */
+  };
+  if (type->kind == XP_TYPE_OPTIONAL)
+    type = type->elements[0];
+  const char *(*name_of) (unsigned) = type->kind == XP_TYPE_SCALAR_TYPE     ? dtype_name
+                                      : type->kind == XP_TYPE_LAYOUT        ? layout_name
+                                      : type->kind == XP_TYPE_MEMORY_FORMAT ? memory_format_name
+                                                                            : NULL;
+  if (value.tag != XP_TAG_STRING)
+    return g_strdup ("");
+  if (type->kind == XP_TYPE_DEVICE)
+    {
+      XpDevice device;
+      g_autoptr (GError) reason = NULL;
+      return xp_device_parse (xp_string_text (value.as.string), &device, &reason)
+                 ? g_strdup ("")
+                 : g_strdup_printf ("\n%s", reason->message);
+    }
+  GString *names = g_string_new (NULL);
+  for (unsigned i = 0; name_of != NULL && i < MOST; i++)
+    if (name_of (i) != NULL && strcmp (name_of (i), "unknown") != 0)
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "\nExpected one of ",
+                              name_of (i));
+  return g_string_free (names, FALSE);
+}
+
 static gboolean
 fail_type (const Call *call, uint32_t index, XpValue value)
 {
@@ -97,10 +147,12 @@ fail_type (const Call *call, uint32_t index, XpValue value)
   g_autofree char *expected = xp_type_to_string (argument->type);
   g_autofree char *found = type_of_value (value);
   g_autofree char *text = xp_value_to_short_string (value);
+  g_autofree char *names = names_there_are (argument->type, value);
   return fail (call, argument->name,
                "%s() Expected a value of type '%s' for argument '%s' but instead found type '%s'.\n"
-               "Position: %u\nValue: %s\nDeclaration: %s",
-               call->schema->name, expected, argument->name, found, index, text, declaration);
+               "Position: %u\nValue: %s\nDeclaration: %s%s",
+               call->schema->name, expected, argument->name, found, index, text, declaration,
+               names);
 }
 
 /* How many arguments may be given without a name. */

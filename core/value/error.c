@@ -27,6 +27,7 @@ static const char *const bases[][2] = {
   { "IndexError", "LookupError" },
   { "LookupError", "Exception" },
   { "ValueError", "Exception" },
+  { "SyntaxError", "Exception" },
   { "MemoryError", "Exception" },
   { "FileNotFoundError", "OSError" },
   { "PermissionError", "OSError" },

@@ -397,6 +397,31 @@ START_TEST (folder_of_copies_goes)
 }
 END_TEST
 
+/* The first directory for copies is so deep that no file fits into it, as none does on a file
+ * system that is full. */
+START_TEST (copies_where_there_is_room)
+{
+  enum
+  {
+    LENGTH = 4075 /* of 4095 */
+  };
+  char *folder = folder_new ();
+  g_autoptr (GString) deep = g_string_new (folder);
+  g_autofree char *name = g_strnfill (200, 'd');
+  while (deep->len < LENGTH - 1)
+    g_string_append_printf (deep, "/%.*s", (int) MIN (200, LENGTH - 1 - deep->len), name);
+  ck_assert_int_eq (g_mkdir_with_parents (deep->str, 0700), 0);
+  g_setenv ("XDG_RUNTIME_DIR", deep->str, TRUE);
+  XpPlugin *rows = load_fixture ("rows");
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (rows);
+  ck_assert (!g_str_has_prefix (info->mapped_path, folder));
+  unload (rows);
+  g_autofree char *made = g_strdup_printf ("%s/crosspoint-%u", deep->str, (unsigned) geteuid ());
+  ck_assert (g_file_test (made, G_FILE_TEST_IS_DIR));
+  folder_remove (folder);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -414,6 +439,7 @@ main (void)
   tcase_add_test (good, in_place);
   tcase_add_test (good, copies_of_the_dead);
   tcase_add_test (good, folder_of_copies_goes);
+  tcase_add_test (good, copies_where_there_is_room);
   suite_add_tcase (suite, good);
   TCase *bad = tcase_create ("bad");
   tcase_add_loop_test (bad, refused, 0, XP_LENGTH (refusals));

@@ -100,12 +100,12 @@ END_TEST
 START_TEST (first_wins)
 {
   GError *error = NULL;
-  g_autofree char *first = fixture_path ("first"), *second = fixture_path ("second");
+  g_autofree char *second = fixture_path ("second");
   char *one = folder_new (), *two = folder_new ();
-  g_autofree char *in_one = g_build_filename (one, "it.so", NULL);
-  g_autofree char *in_two = g_build_filename (two, "it.so", NULL);
+  g_autofree char *in_one = g_build_filename (one, "second.so", NULL);
+  g_autofree char *in_two = g_build_filename (two, "second.so", NULL);
   copy_file (second, in_one);
-  copy_file (first, in_two);
+  copy_file (second, in_two);
   g_autofree char *path = g_strjoin (":", one, two, NULL);
   g_setenv ("CROSSPOINT_PLUGIN_PATH", path, TRUE);
   g_setenv ("CROSSPOINT_PLUGIN_SYSTEM_PATH", "", TRUE);
@@ -119,7 +119,7 @@ START_TEST (first_wins)
   for (unsigned i = 0; i < n; i++)
     xp_plugin_info_free (infos[i]);
   g_free (infos);
-  XpPlugin *plugin = xp_plugin_load ("it", &error);
+  XpPlugin *plugin = xp_plugin_load ("second", &error);
   assert_no_error (error);
   ck_assert_ptr_eq (xp_plugin_find ("second"), plugin);
   ck_assert_ptr_eq (xp_plugin_find (in_one), plugin);
@@ -154,6 +154,31 @@ START_TEST (damaged_file)
 }
 END_TEST
 
+/* NAME.so on the search path is the plugin NAME, or none: a misnamed file takes no plugin's place.
+ */
+START_TEST (misnamed_file)
+{
+  GError *error = NULL;
+  g_autofree char *first = fixture_path ("first");
+  char *folder = folder_new ();
+  g_autofree char *file = g_build_filename (folder, "second.so", NULL);
+  copy_file (first, file);
+  g_setenv ("CROSSPOINT_PLUGIN_PATH", folder, TRUE);
+  ck_assert_ptr_null (xp_plugin_load ("second", &error));
+  ck_assert (g_error_matches (error, XP_ERROR, XP_ERROR_PLUGIN_NOT_FOUND));
+  ck_assert_ptr_nonnull (strstr (error->message, "says that it is 'first'"));
+  g_clear_error (&error);
+  XpPlugin *plugin = xp_plugin_load (file, &error);
+  assert_no_error (error);
+  ck_assert_ptr_eq (xp_plugin_find ("first"), plugin);
+  /* Nor while its file is open under its own name. */
+  ck_assert_ptr_null (xp_plugin_load ("second", NULL));
+  ck_assert_ptr_null (xp_plugin_swap (plugin, "second", NULL));
+  unload (plugin);
+  folder_remove (folder);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -163,6 +188,7 @@ main (void)
   tcase_add_test (tests, nowhere);
   tcase_add_test (tests, working_directory);
   tcase_add_test (tests, first_wins);
+  tcase_add_test (tests, misnamed_file);
   tcase_add_test (tests, damaged_file);
   suite_add_tcase (suite, tests);
   return run_suite (suite);

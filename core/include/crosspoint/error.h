@@ -140,7 +140,9 @@ G_BEGIN_DECLS
      "Correct the statement or what is expected.")                                                 \
   _ (INTERNAL, "RuntimeError",                                                                     \
      "A kernel failed without saying why, or broke a rule of the interface.",                      \
-     "Report it to the plugin's author.")
+     "Report it to the plugin's author.")                                                          \
+  _ (SYNTAX, "SyntaxError", "A statement or a value of the little language does not parse.",       \
+     "Correct it where the message points; docs/language.md describes the language.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

@@ -228,6 +228,19 @@ XP_PUBLIC XpSearchDirectory *xp_plugin_search_path (unsigned *n_directories);
 XP_PUBLIC void xp_search_directories_free (XpSearchDirectory *directories, unsigned n);
 
 /**
+ * xp_plugin_locate:
+ * @name: a name, which is looked for as NAME.so on the search path, or a path, which has a slash in
+ *   it
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, with the directories, or with the name that a NAME.so found
+ * there has by its own note.
+ *
+ * Returns: (transfer full): the file that xp_plugin_load() would load, as an absolute path
+ */
+XP_PUBLIC char *xp_plugin_locate (const char *name, GError **error);
+
+/**
  * xp_plugin_at:
  * @address: an address in a plugin's code or data
  *
