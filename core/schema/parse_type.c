@@ -215,6 +215,21 @@ parse_tuple (XpParser *parser, XpReadType *read)
   return xp_parser_expect (parser, ')', ")");
 }
 
+/* The types of which a dictionary finds its entries. */
+static gboolean
+can_be_key (const XpType *type)
+{
+  static const XpTypeKind kinds[] = { XP_TYPE_INT,     XP_TYPE_SYM_INT,       XP_TYPE_BOOL,
+                                      XP_TYPE_FLOAT,   XP_TYPE_COMPLEX,       XP_TYPE_STR,
+                                      XP_TYPE_DIMNAME, XP_TYPE_TENSOR,        XP_TYPE_SCALAR_TYPE,
+                                      XP_TYPE_LAYOUT,  XP_TYPE_MEMORY_FORMAT, XP_TYPE_DEVICE,
+                                      XP_TYPE_ANY,     XP_TYPE_DEVICE_INDEX };
+  for (unsigned i = 0; i < XP_LENGTH (kinds); i++)
+    if (type->kind == kinds[i])
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 parse_compound (XpParser *parser, unsigned index, XpReadType *read)
 {
@@ -228,6 +243,15 @@ parse_compound (XpParser *parser, unsigned index, XpReadType *read)
                           read)
       || !xp_parser_expect (parser, ')', ")"))
     return FALSE;
+  if (compounds[index].kind == XP_TYPE_DICT && !can_be_key (elements[0]))
+    {
+      g_autofree char *key = xp_type_to_string (elements[0]);
+      xp_parser_fail (parser, word,
+                      "the keys of a Dict are int, float, complex, bool, str, Tensor, Device or "
+                      "Any, not %s",
+                      key);
+      return FALSE;
+    }
   if (is_union)
     read->type = xp_type_new_union (parser->arena, elements, n);
   else

@@ -242,6 +242,10 @@ START_TEST (errors_of_ours_say_what_is_expected)
     { "a::f(int[1.5] x)->()", "\nthe size of a list is a whole number up to 1024:\n"
                               "a::f(int[1.5] x)->()\n"
                               "         ~~~ <--- HERE\n" },
+    { "a::f(Dict(int[], int) x)->()",
+      "\nthe keys of a Dict are int, float, complex, bool, str, Tensor, Device or Any, not int[]:\n"
+      "a::f(Dict(int[], int) x)->()\n"
+      "     ~~~~ <--- HERE\n" },
     { "a::f(Union(int, int) x)->()", "\na Union is made of 2 to 64 different types:\n"
                                      "a::f(Union(int, int) x)->()\n"
                                      "     ~~~~~ <--- HERE\n" },

@@ -45,6 +45,7 @@ static void
 add_base (GString *text, unsigned depth)
 {
   static const char *const openings[] = { "Future(", "Await(", "RRef(" };
+  static const char *const keys[] = { "int", "str", "Tensor(a)", "Device", "ScalarType" };
   switch (depth == 0 ? 9 : roll (20))
     {
     case 0:
@@ -53,9 +54,7 @@ add_base (GString *text, unsigned depth)
       g_string_append_c (text, ')');
       break;
     case 1:
-      g_string_append (text, "Dict(");
-      add_type (text, depth - 1);
-      g_string_append_c (text, ',');
+      g_string_append_printf (text, "Dict(%s,", keys[roll (XP_LENGTH (keys))]);
       add_type (text, depth - 1);
       g_string_append_c (text, ')');
       add_alias (text);
