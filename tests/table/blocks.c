@@ -4,6 +4,8 @@
  */
 #include "table/blocks.h"
 
+#include <unistd.h>
+
 __thread int ran;
 
 XpLibrary *
@@ -137,6 +139,17 @@ assert_text (char *found, const char *expected)
 {
   ck_assert_str_eq (found, expected);
   g_free (found);
+}
+
+char *
+beside_program (const char *name)
+{
+  char own[4096];
+  ssize_t n = readlink ("/proc/self/exe", own, sizeof own - 1);
+  ck_assert_int_gt (n, 0);
+  own[n] = '\0';
+  g_autofree char *folder = g_path_get_dirname (own);
+  return g_strdup_printf ("%s/%s.so", folder, name);
 }
 
 char *

@@ -60,5 +60,8 @@ void assert_table_is_sound (void);
 /* Takes the text, which it frees, and compares. */
 void assert_text (char *found, const char *expected);
 
+/* The plugin NAME.so that is built beside this program; free with g_free(). */
+char *beside_program (const char *name);
+
 /* The whole table as text: every row's dump and cells, and the fallbacks. */
 char *whole_table (void);

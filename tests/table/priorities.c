@@ -5,8 +5,6 @@
  */
 #include "table/blocks.h"
 
-#include <unistd.h>
-
 enum
 {
   N_PLUGINS = 3
@@ -14,18 +12,6 @@ enum
 
 static const char *const names[N_PLUGINS] = { "ranked_low", "ranked_middle", "ranked_high" };
 static const int priorities[N_PLUGINS] = { -3, 0, 7 };
-
-/* They lie beside this program. */
-static char *
-path_of (const char *name)
-{
-  char own[4096];
-  ssize_t n = readlink ("/proc/self/exe", own, sizeof own - 1);
-  ck_assert_int_gt (n, 0);
-  own[n] = '\0';
-  g_autofree char *folder = g_path_get_dirname (own);
-  return g_strdup_printf ("%s/%s.so", folder, name);
-}
 
 static void
 append_all (GString *text, const XpRegistrationInfo *infos, unsigned n)
@@ -104,7 +90,7 @@ START_TEST (the_order_of_loading_decides_nothing)
       unsigned loaded = 0;
       for (unsigned j = 0; j < N_PLUGINS; j++)
         {
-          g_autofree char *path = path_of (names[orders[i][j]]);
+          g_autofree char *path = beside_program (names[orders[i][j]]);
           plugins[orders[i][j]] = xp_plugin_load (path, &error);
           assert_no_error (error);
           look (loaded |= 1u << orders[i][j], tensor);
@@ -139,7 +125,7 @@ START_TEST (a_higher_priority_is_no_override)
   define (rows, "foo(Tensor x) -> int");
   for (unsigned i = 0; i < N_PLUGINS; i++)
     {
-      g_autofree char *path = path_of (names[i]);
+      g_autofree char *path = beside_program (names[i]);
       GError *error = NULL;
       xp_plugin_load (path, &error);
       assert_no_error (error);
