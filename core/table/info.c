@@ -238,6 +238,8 @@ typedef struct
 {
   const XpKey *keys;
   unsigned n_keys;
+  const char *op; /* a row's own name, which stays */
+  XpKey key;
   char *finding;
 } Audit;
 
@@ -279,6 +281,8 @@ audit_row (Row *row, void *data)
         audit->finding = g_strdup_printf ("%s, cell %s: the mask %s it, the rules do not",
                                           row->name, xp_key_name (key),
                                           passed_over ? "keeps" : "passes over");
+      audit->op = row->name;
+      audit->key = key;
     }
 }
 
@@ -293,8 +297,14 @@ xp_table_check (GError **error)
   g_mutex_unlock (&xp_table_lock);
   if (audit.finding == NULL)
     return TRUE;
-  xp_error_set (error, XP_ERROR_INTERNAL, NULL, "the table disagrees with its rules: %s",
-                audit.finding);
+  g_autofree char *dump = xp_table_dump (audit.op);
+  g_autofree char *table = xp_table_dump_computed (audit.op);
+  xp_error_set (error, XP_ERROR_INTERNAL,
+                &(XpErrorDetails){ .op = (char *) audit.op,
+                                   .key = (char *) xp_key_name (audit.key) },
+                "the table disagrees with its rules: %s\nCanonical state\n~~~~~~~~~~~\n%s\n\n"
+                "Computed table:\n~~~~~~~~~~~\n%s",
+                audit.finding, dump, table);
   g_free (audit.finding);
   return FALSE;
 }

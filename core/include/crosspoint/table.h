@@ -224,7 +224,7 @@ XP_PUBLIC char **xp_table_dangling (void);
  *
  * Compares every stored cell with what the rules say now.
  *
- * Errors: %XP_ERROR_INTERNAL, with the row, the cell and both kernels.
+ * Errors: %XP_ERROR_INTERNAL, with the row, the cell, both kernels, and the row as text.
  *
  * Returns: %TRUE where all agree
  */
