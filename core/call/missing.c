@@ -244,12 +244,14 @@ signature_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
 {
   const char *name = xp_operator_name (call->op);
   g_autoptr (XpRowInfo) info = xp_table_row (name);
+  gboolean is_defined = info != NULL && info->schema != NULL;
+  g_autoptr (XpSchema) schema = is_defined ? xp_schema_parse (info->schema, NULL) : NULL;
+  g_autofree char *correct = schema != NULL ? xp_schema_signature (schema) : g_strdup ("none");
   xp_error_set (error, XP_ERROR_SIGNATURE_MISMATCH, &(XpErrorDetails){ .op = (char *) name },
                 "Tried to access or call an operator with a wrong signature.\n  operator: %s\n    "
-                "%s\n  accessed/called as: %s\nBuild the caller again with the header of this "
-                "schema.",
-                info != NULL && info->schema != NULL ? info->schema : name,
-                info != NULL && info->location != NULL ? info->location : "",
+                "%s\n  correct signature:  %s\n  accessed/called as: %s\nBuild the caller again "
+                "with the header of this schema.",
+                is_defined ? info->schema : name, is_defined ? info->location : "", correct,
                 head_of (call->op)->signature);
   return XP_FAILED;
 }

@@ -255,8 +255,11 @@ expected_kernel (Cell cell)
 static const char *
 kernel_text (const XpKernel *kernel)
 {
+  static const char *const specials[XP_N_SPECIALS] = { "no kernel", "the ambiguity",
+                                                       "a fallthrough", "no row",
+                                                       "another signature" };
   const Registration *registration = xp_registration_of (kernel);
-  return registration != NULL ? registration->location : "no kernel of its own";
+  return registration != NULL ? registration->location : specials[kernel - xp_special_kernels];
 }
 
 static void
@@ -299,12 +302,12 @@ xp_table_check (GError **error)
     return TRUE;
   g_autofree char *dump = xp_table_dump (audit.op);
   g_autofree char *table = xp_table_dump_computed (audit.op);
-  xp_error_set (error, XP_ERROR_INTERNAL,
-                &(XpErrorDetails){ .op = (char *) audit.op,
-                                   .key = (char *) xp_key_name (audit.key) },
-                "the table disagrees with its rules: %s\nCanonical state\n~~~~~~~~~~~\n%s\n\n"
-                "Computed table:\n~~~~~~~~~~~\n%s",
-                audit.finding, dump, table);
+  xp_error_set (
+      error, XP_ERROR_INTERNAL,
+      &(XpErrorDetails){ .op = (char *) audit.op, .key = (char *) xp_key_name (audit.key) },
+      "the table disagrees with its rules: %s\nCanonical state\n~~~~~~~~~~~\n%s\n\n"
+      "Computed table:\n~~~~~~~~~~~\n%s",
+      audit.finding, dump, table);
   g_free (audit.finding);
   return FALSE;
 }

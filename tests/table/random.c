@@ -38,8 +38,8 @@ differs (const Table *table, unsigned row, const char *format, ...)
                                 step->is_fallthrough ? "fallthrough" : "kernel", step->line,
                                 owners[step->owner].name);
     }
-  ck_abort_msg ("CROSSPOINT_MODEL_SEED=%u: %s: %.2000s\nregistered:\n%.2000s", table->seed, row_names[row],
-                text, all->str);
+  ck_abort_msg ("CROSSPOINT_MODEL_SEED=%u: %s: %.2000s\nregistered:\n%.2000s", table->seed,
+                row_names[row], text, all->str);
 }
 
 /* --- Cells and dumps beside the model. --- */
