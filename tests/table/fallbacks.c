@@ -134,67 +134,6 @@ START_TEST (a_fallback_on_an_alias_key)
 }
 END_TEST
 
-/* Upstream's test C.3: a key is passed over where its fallback says so, and not where a row has a
- * kernel of its own. */
-START_TEST (a_fallthrough_fallback)
-{
-  g_autoptr (XpLibrary) rows = fragment_new ("fb");
-  g_autoptr (XpLibrary) cpu = impl_new ("fb", "CPU");
-  g_autoptr (XpLibrary) mode = impl_new ("fb", "TESTING_ONLY_GenericMode");
-  g_autoptr (XpLibrary) fallback = impl_new ("_", "TESTING_ONLY_GenericMode");
-  define (rows, "zeros(Tensor x) -> Tensor");
-  define (rows, "mul(Tensor x) -> Tensor");
-  record_at (cpu, "zeros", 1);
-  record_at (cpu, "mul", 2);
-  record_at (mode, "mul", 3);
-  g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
-  XP_INCLUDE_KEYS (xp_key_set (XP_KEY_TESTING_ONLY_GenericMode));
-  XpValue argument = xp_value_tensor (tensor);
-  GError *error = NULL;
-  ck_assert_int_eq (call_named ("fb::zeros", &argument, &error), XP_FAILED);
-  assert_error (error, XP_ERROR_MISSING_KERNEL, "'TESTING_ONLY_GenericMode' backend");
-  implement (fallback, NULL, xp_fallthrough, 4);
-  ck_assert_int_eq (line_called ("fb::zeros", tensor), 1);
-  ck_assert_int_eq (line_called ("fb::mul", tensor), 3);
-}
-END_TEST
-
-/* Upstream's test C.1: a fallback is a mode, switched on by a guard; it leaves itself out and calls
- * again, and what the kernel calls is counted too. */
-static unsigned n_in_mode;
-
-static XpStatus
-call_without_mode (XpCall *call, const XpValue *arguments, XpValue *results, GError **error)
-{
-  XP_EXCLUDE_KEYS (xp_key_set (XP_KEY_TESTING_ONLY_GenericMode));
-  n_in_mode++;
-  return xp_operator_call (xp_call_operator (call), arguments, results, error);
-}
-
-START_TEST (a_mode_calls_again_without_itself)
-{
-  g_autoptr (XpLibrary) rows = fragment_new ("fb");
-  g_autoptr (XpLibrary) cpu = impl_new ("fb", "CPU");
-  g_autoptr (XpLibrary) mode = impl_new ("_", "TESTING_ONLY_GenericMode");
-  g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
-  define (rows, "foo(Tensor x) -> Tensor");
-  define (rows, "bar(Tensor x) -> Tensor");
-  record_at (cpu, "foo", 1);
-  record_at (cpu, "bar", 2);
-  implement (mode, NULL, call_without_mode, 3);
-  ck_assert_int_eq (line_called ("fb::foo", tensor), 1);
-  ck_assert_uint_eq (n_in_mode, 0);
-  {
-    XP_INCLUDE_KEYS (xp_key_set (XP_KEY_TESTING_ONLY_GenericMode));
-    ck_assert_int_eq (line_called ("fb::foo", tensor), 1);
-    ck_assert_int_eq (line_called ("fb::bar", tensor), 2);
-    ck_assert_uint_eq (n_in_mode, 2);
-  }
-  ck_assert_int_eq (line_called ("fb::foo", tensor), 1);
-  ck_assert_uint_eq (n_in_mode, 2);
-}
-END_TEST
-
 /* A backend gets its autograd key passed over with its name. */
 START_TEST (a_named_backend_has_a_fallback)
 {
@@ -224,8 +163,6 @@ main (void)
   tcase_add_test (tests, one_of_the_program_hides_the_core_s);
   tcase_add_test (tests, one_fallback_serves_every_row);
   tcase_add_test (tests, a_fallback_on_an_alias_key);
-  tcase_add_test (tests, a_fallthrough_fallback);
-  tcase_add_test (tests, a_mode_calls_again_without_itself);
   tcase_add_test (tests, a_named_backend_has_a_fallback);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
