@@ -2,48 +2,48 @@
  *
  * compute.c: which kernel is in which cell: the rules of reference 3.1.
  *
- * They stand here twice. xp_row_cell() answers for one cell, rule by rule, for people who ask;
+ * They stand here twice. xp_rule_for_cell() answers for one cell, rule by rule, for people who ask;
  * xp_row_compute() fills a whole row, from the weakest rule to the strongest, for calls.
  * xp_table_check() compares the two.
  */
 #include "table/row.h"
 
-static const XpKey composite_aliases[] = { XP_KEY_CompositeExplicitAutogradNonFunctional,
-                                           XP_KEY_CompositeExplicitAutograd };
+/* The keys that a row has kernels for, alias keys among them, each once or more. */
+typedef struct
+{
+  const XpKey *keys;
+  unsigned n;
+} Keys;
 
 static bool
-has_direct (const Row *row, XpKey key)
+has (Keys kernels, XpKey key)
 {
-  return xp_registrations_active (row->registrations, key) != NULL;
-}
-
-static bool
-has_direct_for_autograd_other (const Row *row)
-{
-  for (unsigned i = 0; i < row->registrations->len; i++)
-    {
-      XpKey key = ((const Registration *) row->registrations->pdata[i])->key;
-      if (!xp_key_is_alias (key) && xp_key_maps_to_autograd_other (key))
-        return true;
-    }
-  return false;
-}
-
-static bool
-has_direct_nested (const Row *row)
-{
-  for (unsigned i = 0; i < row->registrations->len; i++)
-    if (xp_key_functionality (((const Registration *) row->registrations->pdata[i])->key)
-        == XP_FUNCTIONALITY_NestedTensor)
+  for (unsigned i = 0; i < kernels.n; i++)
+    if (kernels.keys[i] == key)
       return true;
   return false;
 }
 
+static bool
+has_any (Keys kernels, bool (*test) (XpKey key))
+{
+  for (unsigned i = 0; i < kernels.n; i++)
+    if (!xp_key_is_alias (kernels.keys[i]) && test (kernels.keys[i]))
+      return true;
+  return false;
+}
+
+static bool
+is_nested (XpKey key)
+{
+  return xp_key_functionality (key) == XP_FUNCTIONALITY_NestedTensor;
+}
+
 /* Whether a kernel of the backend keeps composites out of the autograd key @key. */
 static bool
-has_backend_kernel (const Row *row, XpKey key)
+has_backend_kernel (Keys kernels, XpKey key)
 {
-  if (has_direct (row, XP_KEY_CompositeExplicitAutograd))
+  if (has (kernels, XP_KEY_CompositeExplicitAutograd))
     return true;
   switch (xp_key_functionality (key))
     {
@@ -51,53 +51,94 @@ has_backend_kernel (const Row *row, XpKey key)
       {
         XpBackend backend = (XpBackend) xp_key_backend (key);
         return xp_autograd_has_own_backend (backend)
-               && has_direct (row, xp_key_of (XP_FUNCTIONALITY_Dense, backend));
+               && (has (kernels, xp_key_of (XP_FUNCTIONALITY_Dense, backend))
+                   || has (kernels, XP_KEY_Dense));
       }
     case XP_FUNCTIONALITY_AutogradNestedTensor:
-      return has_direct_nested (row);
+      return has_any (kernels, is_nested);
     case XP_FUNCTIONALITY_AutogradOther:
-      return has_direct_for_autograd_other (row);
+      return has_any (kernels, xp_key_maps_to_autograd_other);
     default:
       return false;
     }
 }
 
+/* The aliases in the order in which they are asked, and the rule that each stands for. */
+static const struct
+{
+  XpKey alias;
+  XpRule rule;
+  bool fills_undefined;
+} alias_rules[] = {
+  { XP_KEY_CompositeExplicitAutogradNonFunctional, XP_RULE_DEFAULT_BACKEND, true },
+  { XP_KEY_CompositeExplicitAutograd, XP_RULE_DEFAULT_BACKEND, true },
+  { XP_KEY_CompositeImplicitAutogradNestedTensor, XP_RULE_NESTED, false },
+  { XP_KEY_CompositeImplicitAutograd, XP_RULE_MATH, true },
+  { XP_KEY_Autograd, XP_RULE_AUTOGRAD, false },
+  { XP_KEY_FuncTorchBatchedDecomposition, XP_RULE_BATCHED, false },
+};
+
+static bool
+alias_serves (unsigned i, Keys kernels, XpKey key)
+{
+  return (key == XP_KEY_Undefined ? alias_rules[i].fills_undefined
+                                  : xp_alias_contains (alias_rules[i].alias, key))
+         && (alias_rules[i].rule != XP_RULE_MATH || !has_backend_kernel (kernels, key));
+}
+
+XpRule
+xp_rule_for_cell (const XpKey *kernels, unsigned n_kernels, gboolean has_fallback, XpKey key,
+                  XpKey *from)
+{
+  g_return_val_if_fail ((kernels != NULL || n_kernels == 0) && from != NULL, XP_RULE_MISSING);
+  g_return_val_if_fail (xp_key_is_runtime (key), XP_RULE_MISSING);
+  const Keys all = { kernels, n_kernels };
+  *from = key;
+  if (key != XP_KEY_Undefined && has (all, key))
+    return XP_RULE_KERNEL;
+  for (unsigned i = 0; i < XP_LENGTH (alias_rules); i++)
+    {
+      if (!has (all, alias_rules[i].alias))
+        continue;
+      if (alias_rules[i].rule == XP_RULE_MATH && key == XP_KEY_AutogradOther
+          && has_any (all, xp_key_maps_to_autograd_other))
+        return XP_RULE_AMBIGUOUS;
+      if (alias_serves (i, all, key))
+        {
+          *from = alias_rules[i].alias;
+          return alias_rules[i].rule;
+        }
+    }
+  return key != XP_KEY_Undefined && has_fallback ? XP_RULE_FALLBACK : XP_RULE_MISSING;
+}
+
+/* The keys of the registrations, for rules to look at. */
+static XpKey *
+keys_of (const Row *row)
+{
+  XpKey *keys = g_new (XpKey, row->registrations->len + 1);
+  for (unsigned i = 0; i < row->registrations->len; i++)
+    keys[i] = ((const Registration *) row->registrations->pdata[i])->key;
+  return keys;
+}
+
 Cell
 xp_row_cell (const Row *row, XpKey key)
 {
-  const Registration *found = NULL;
-  bool undefined = key == XP_KEY_Undefined;
-  if (!undefined && (found = xp_registrations_active (row->registrations, key)) != NULL)
-    return (Cell){ found, XP_RULE_KERNEL };
-  for (unsigned i = 0; i < XP_LENGTH (composite_aliases); i++)
-    if ((undefined || xp_alias_contains (composite_aliases[i], key))
-        && (found = xp_registrations_active (row->registrations, composite_aliases[i])) != NULL)
-      return (Cell){ found, XP_RULE_DEFAULT_BACKEND };
-  if (!undefined && xp_alias_contains (XP_KEY_CompositeImplicitAutogradNestedTensor, key)
-      && (found = xp_registrations_active (row->registrations,
-                                           XP_KEY_CompositeImplicitAutogradNestedTensor))
-             != NULL)
-    return (Cell){ found, XP_RULE_NESTED };
-  if ((undefined || xp_alias_contains (XP_KEY_CompositeImplicitAutograd, key))
-      && (found = xp_registrations_active (row->registrations, XP_KEY_CompositeImplicitAutograd))
-             != NULL)
+  g_autofree XpKey *keys = keys_of (row);
+  const Registration *fallback = xp_fallback_for (key);
+  XpKey from;
+  XpRule rule = xp_rule_for_cell (keys, row->registrations->len, fallback != NULL, key, &from);
+  switch (rule)
     {
-      if (key == XP_KEY_AutogradOther && has_direct_for_autograd_other (row))
-        return (Cell){ NULL, XP_RULE_AMBIGUOUS };
-      if (!has_backend_kernel (row, key))
-        return (Cell){ found, XP_RULE_MATH };
+    case XP_RULE_AMBIGUOUS:
+    case XP_RULE_MISSING:
+      return (Cell){ NULL, rule };
+    case XP_RULE_FALLBACK:
+      return (Cell){ fallback, rule };
+    default:
+      return (Cell){ xp_registrations_active (row->registrations, from), rule };
     }
-  if (!undefined && xp_alias_contains (XP_KEY_Autograd, key)
-      && (found = xp_registrations_active (row->registrations, XP_KEY_Autograd)) != NULL)
-    return (Cell){ found, XP_RULE_AUTOGRAD };
-  if (!undefined && xp_alias_contains (XP_KEY_FuncTorchBatchedDecomposition, key)
-      && (found = xp_registrations_active (row->registrations,
-                                           XP_KEY_FuncTorchBatchedDecomposition))
-             != NULL)
-    return (Cell){ found, XP_RULE_BATCHED };
-  if (!undefined && (found = xp_fallback_for (key)) != NULL)
-    return (Cell){ found, XP_RULE_FALLBACK };
-  return (Cell){ NULL, XP_RULE_MISSING };
 }
 
 static void
@@ -111,24 +152,15 @@ add_all (const GPtrArray *list, XpKey key, GPtrArray *candidates)
 void
 xp_row_candidates (const Row *row, XpKey key, GPtrArray *candidates)
 {
-  bool undefined = key == XP_KEY_Undefined;
-  if (!undefined)
+  g_autofree XpKey *keys = keys_of (row);
+  const Keys kernels = { keys, row->registrations->len };
+  if (key != XP_KEY_Undefined)
     add_all (row->registrations, key, candidates);
-  for (unsigned i = 0; i < XP_LENGTH (composite_aliases); i++)
-    if (undefined || xp_alias_contains (composite_aliases[i], key))
-      add_all (row->registrations, composite_aliases[i], candidates);
-  if (!undefined && xp_alias_contains (XP_KEY_CompositeImplicitAutogradNestedTensor, key))
-    add_all (row->registrations, XP_KEY_CompositeImplicitAutogradNestedTensor, candidates);
-  if ((undefined || xp_alias_contains (XP_KEY_CompositeImplicitAutograd, key))
-      && !has_backend_kernel (row, key))
-    add_all (row->registrations, XP_KEY_CompositeImplicitAutograd, candidates);
-  if (undefined)
-    return;
-  if (xp_alias_contains (XP_KEY_Autograd, key))
-    add_all (row->registrations, XP_KEY_Autograd, candidates);
-  if (xp_alias_contains (XP_KEY_FuncTorchBatchedDecomposition, key))
-    add_all (row->registrations, XP_KEY_FuncTorchBatchedDecomposition, candidates);
-  xp_fallbacks_for (key, candidates);
+  for (unsigned i = 0; i < XP_LENGTH (alias_rules); i++)
+    if (alias_serves (i, kernels, key))
+      add_all (row->registrations, alias_rules[i].alias, candidates);
+  if (key != XP_KEY_Undefined)
+    xp_fallbacks_for (key, candidates);
 }
 
 /* --- The whole row. --- */

@@ -36,6 +36,25 @@ typedef enum
 XP_PUBLIC const char *xp_rule_label (XpRule rule);
 
 /**
+ * xp_rule_for_cell:
+ * @kernels: (array length=n_kernels) (nullable): the keys that a row has kernels for, alias keys
+ *   among them, in any order; one may stand there more than once
+ * @n_kernels: how many
+ * @has_fallback: whether there is a fallback for @key
+ * @key: a runtime key
+ * @from: (out): the key whose registration fills the cell: an alias key or @key itself, which it is
+ *   too where none does
+ *
+ * The rules of the table (reference 3.1), of a row that need not exist: what fills the cell of @key.
+ * A bare per-backend functionality ("Dense") in @kernels fills no cell, but counts as a kernel of
+ * every backend, as in PyTorch.
+ *
+ * Returns: the first rule that applies
+ */
+XP_PUBLIC XpRule xp_rule_for_cell (const XpKey *kernels, unsigned n_kernels, gboolean has_fallback,
+                                   XpKey key, XpKey *from);
+
+/**
  * XpRegistrationInfo:
  * @key: the key registered to; may be an alias key
  * @is_active: whether it is the one of its key that counts
