@@ -26,12 +26,19 @@ output_style (const Settings *settings)
                                         : XP_REPORT_PLAIN;
 }
 
+static void
+write_piece (const char *text, gboolean is_problem, G_GNUC_UNUSED gpointer data)
+{
+  if (is_problem && text[0] != '\0')
+    fflush (stdout);
+  fputs (text, is_problem ? stderr : stdout);
+}
+
 int
 output_report (const Settings *settings, XpReport *report)
 {
-  g_autofree char *text = xp_report_print (report, output_style (settings));
+  xp_report_write (report, output_style (settings), write_piece, NULL);
   int status = xp_report_is_yes (report) ? EXIT_GOOD : EXIT_NO;
-  fputs (text, stdout);
   xp_report_free (report);
   return status;
 }

@@ -10,10 +10,26 @@ XpReport *
 report_new (JsonBuilder *builder, ReportText text)
 {
   XpReport *report = g_new0 (XpReport, 1);
-  report->model = json_builder_get_root (builder);
+  report->model = take_root (builder);
   report->text = text;
-  g_object_unref (builder);
   return report;
+}
+
+XpReport *
+report_new_list (const ReportList *list, gpointer data)
+{
+  XpReport *report = g_new0 (XpReport, 1);
+  report->list = list;
+  report->data = data;
+  return report;
+}
+
+JsonNode *
+take_root (JsonBuilder *builder)
+{
+  JsonNode *root = json_builder_get_root (builder);
+  g_object_unref (builder);
+  return root;
 }
 
 void
@@ -21,7 +37,9 @@ xp_report_free (XpReport *report)
 {
   if (report == NULL)
     return;
-  json_node_unref (report->model);
+  g_clear_pointer (&report->model, json_node_unref);
+  if (report->list != NULL)
+    report->list->free (report->data);
   g_free (report);
 }
 
@@ -32,24 +50,104 @@ xp_report_is_yes (const XpReport *report)
   return !report->is_no;
 }
 
-char *
-xp_report_print (const XpReport *report, XpReportStyle style)
+/* --- Printing. --- */
+
+static void
+append_json (GString *text, JsonNode *model)
 {
-  g_return_val_if_fail (report != NULL, NULL);
-  GString *text = g_string_new (NULL);
-  if (style == XP_REPORT_JSON)
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  json_generator_set_root (generator, model);
+  json_generator_set_pretty (generator, TRUE);
+  json_generator_to_gstring (generator, text);
+}
+
+/* @element as one of an array in an object. */
+static void
+append_json_element (GString *text, JsonNode *element, gboolean is_first)
+{
+  g_autoptr (GString) json = g_string_new (NULL);
+  append_json (json, element);
+  g_string_append (text, is_first ? "\n    " : ",\n    ");
+  for (const char *line = json->str; line != NULL;)
     {
-      g_autoptr (JsonGenerator) generator = json_generator_new ();
-      json_generator_set_root (generator, report->model);
-      json_generator_set_pretty (generator, TRUE);
-      json_generator_to_gstring (generator, text);
+      const char *end = strchr (line, '\n');
+      g_string_append_len (text, line, end != NULL ? end - line : (gssize) strlen (line));
+      g_string_append (text, end != NULL ? "\n    " : "");
+      line = end != NULL ? end + 1 : NULL;
     }
+}
+
+static void
+write_list (XpReport *report, XpReportStyle style, XpReportWriter write, gpointer data)
+{
+  const ReportList *list = report->list;
+  g_autoptr (GString) text = g_string_new (NULL);
+  gboolean is_first = TRUE, is_json = style == XP_REPORT_JSON;
+  JsonNode *next;
+  list->rewind (report->data);
+  report->is_no = FALSE;
+  if (is_json)
+    g_string_append_printf (text, "{\n  \"%s\" : [", list->member);
+  while ((next = list->next (report->data)) != NULL)
+    {
+      g_autoptr (JsonNode) element = next;
+      report->is_no |= list->is_no (element);
+      if (is_json)
+        append_json_element (text, element, is_first);
+      else
+        list->text (element, text, style == XP_REPORT_COLOUR);
+      if (text->len > 0 && !is_first && !is_json)
+        g_string_prepend (text, list->separator);
+      is_first &= text->len == 0;
+      write (text->str, FALSE, data);
+      g_string_truncate (text, 0);
+      if (list->problems == NULL)
+        continue;
+      list->problems (element, text, FALSE);
+      write (text->str, TRUE, data);
+      g_string_truncate (text, 0);
+    }
+  if (is_json)
+    g_string_append (text, is_first ? "]\n}\n" : "\n  ]\n}\n");
+  write (text->str, FALSE, data);
+}
+
+void
+xp_report_write (XpReport *report, XpReportStyle style, XpReportWriter write, gpointer data)
+{
+  g_return_if_fail (report != NULL && write != NULL);
+  if (report->list != NULL)
+    {
+      write_list (report, style, write, data);
+      return;
+    }
+  g_autoptr (GString) text = g_string_new (NULL);
+  if (style == XP_REPORT_JSON)
+    append_json (text, report->model);
   else
     report->text (report->model, text, style == XP_REPORT_COLOUR);
   if (text->len > 0 && text->str[text->len - 1] != '\n')
     g_string_append_c (text, '\n');
-  return g_string_free (text, FALSE);
+  write (text->str, FALSE, data);
 }
+
+static void
+append_piece (const char *text, gboolean is_problem, gpointer whole)
+{
+  if (!is_problem)
+    g_string_append (whole, text);
+}
+
+char *
+xp_report_print (XpReport *report, XpReportStyle style)
+{
+  g_return_val_if_fail (report != NULL, NULL);
+  GString *whole = g_string_new (NULL);
+  xp_report_write (report, style, append_piece, whole);
+  return g_string_free (whole, FALSE);
+}
+
+/* --- Members. --- */
 
 void
 add_value (JsonBuilder *builder, const char *text)

@@ -10,15 +10,35 @@
 /* Writes a model as text. @colour tells whether escape sequences may be used. */
 typedef void (*ReportText) (JsonNode *model, GString *text, gboolean colour);
 
+/* A model that is too long to be held: an object whose only member, @member, is an array. Its
+ * elements are made one by one while it is printed. */
+typedef struct
+{
+  const char *member;
+  const char *separator; /* of the texts of elements, where they are not empty */
+  void (*rewind) (gpointer data);
+  JsonNode *(*next) (gpointer data); /* (transfer full); NULL behind the last */
+  ReportText text;
+  ReportText problems; /* what goes to standard error, or NULL */
+  gboolean (*is_no) (JsonNode *element);
+  GDestroyNotify free;
+} ReportList;
+
 struct XpReport
 {
-  JsonNode *model; /* owned */
+  JsonNode *model; /* owned; NULL of a list */
   ReportText text;
   gboolean is_no;
+  const ReportList *list; /* or NULL */
+  gpointer data;          /* of the list, owned */
 };
 
 /* Takes the builder's root as the model, and the builder. */
 XpReport *report_new (JsonBuilder *builder, ReportText text);
+/* Takes the data. */
+XpReport *report_new_list (const ReportList *list, gpointer data);
+/* Takes the builder. (transfer full): its root. */
+JsonNode *take_root (JsonBuilder *builder);
 
 /* A text that may come from outside: what is not UTF-8 in it is replaced. */
 void add_value (JsonBuilder *builder, const char *text);
@@ -33,6 +53,9 @@ const char *get_text (JsonObject *object, const char *name);
 gint64 get_number (JsonObject *object, const char *name);
 gboolean get_boolean (JsonObject *object, const char *name);
 JsonArray *get_array (JsonObject *object, const char *name);
+
+/* The cells of a row, as a computed table shows them (reference 4.2). */
+void append_cells (GString *text, JsonArray *cells);
 
 /* Columns as wide as their widest entry; the last is not padded. (element-type char**), each of as
  * many texts, the first row in bold where colour is allowed. Takes nothing. */

@@ -233,10 +233,9 @@ xp_report_dump (const char *pattern, gboolean owners, GError **error)
 
 /* --- table --- */
 
-static void
-table_text (JsonNode *model, GString *text, G_GNUC_UNUSED gboolean colour)
+void
+append_cells (GString *text, JsonArray *cells)
 {
-  JsonArray *cells = get_array (json_node_get_object (model), "cells");
   for (unsigned i = 0; i < json_array_get_length (cells); i++)
     {
       JsonObject *cell = json_array_get_object_element (cells, i);
@@ -244,6 +243,12 @@ table_text (JsonNode *model, GString *text, G_GNUC_UNUSED gboolean colour)
                               get_boolean (cell, "fallthrough") ? "fallthrough " : "",
                               get_text (cell, "debug"), get_text (cell, "rule"));
     }
+}
+
+static void
+table_text (JsonNode *model, GString *text, G_GNUC_UNUSED gboolean colour)
+{
+  append_cells (text, get_array (json_node_get_object (model), "cells"));
 }
 
 XpReport *

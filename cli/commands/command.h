@@ -34,7 +34,7 @@ typedef struct
   const char *name;
   const char *usage;   /* what stands behind the name */
   const char *summary; /* what it does */
-  const char *example;
+  const char *example; /* and whatever else its help says */
   Loads loads;
   unsigned least; /* arguments */
   unsigned most;
@@ -54,8 +54,13 @@ const Command *command_find (const char *name);
  * @settings are NULL where the shared options are not taken. The error is a G_OPTION_ERROR. */
 char **command_parse (const Command *command, char **words, Settings *settings, GError **error);
 
+/* input.c: what the file at @path holds, or standard input where that is `-`; @what it is called in
+ * an error. */
+GBytes *command_read (const char *path, const char *what, GError **error);
+
 /* reports.c */
-extern const GOptionEntry plugins_options[], dump_options[], has_options[];
+extern const GOptionEntry plugins_options[], schema_options[], dump_options[], has_options[];
+extern const GOptionEntry replay_options[];
 XpReport *report_plugins (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
@@ -65,6 +70,7 @@ XpReport *report_schema (char **arguments, GError **error);
 XpReport *report_dump (char **arguments, GError **error);
 XpReport *report_table (char **arguments, GError **error);
 XpReport *report_has (char **arguments, GError **error);
+XpReport *report_replay (char **arguments, GError **error);
 
 extern const GOptionEntry call_options[], run_options[], gen_options[];
 int command_call (const Settings *settings, char **arguments);

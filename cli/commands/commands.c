@@ -24,8 +24,14 @@ const Command commands[] = {
     "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, no_options, report_ops, NULL },
   { "keys", "", "Lists the columns: dispatch keys, the highest first.", "crosspoint keys",
     LOADS_DEFAULT, 0, 0, no_options, report_keys, NULL },
-  { "schema", "OP…", "Shows signatures, taken apart.", "crosspoint schema aten::gelu",
-    LOADS_DEFAULT, 1, ANY, no_options, report_schema, NULL },
+  { "schema", "OP… | --file FILE",
+    "Shows signatures, taken apart, or the canonical form of a file's.",
+    "crosspoint schema aten::gelu\n\n"
+    "With --file there is a line for each line of FILE: the canonical form of the schema, or "
+    "`error:`\n"
+    "and why it does not parse; it exits 1 if one does not. Blank lines and those that begin with\n"
+    "`#` are printed as they are.",
+    LOADS_DEFAULT, 0, ANY, schema_options, report_schema, NULL },
   { "dump", "[--owners] OP|GLOB", "Shows who has registered what for an operator, and where.",
     "crosspoint dump aten::gelu", LOADS_DEFAULT, 1, 1, dump_options, report_dump, NULL },
   { "table", "OP", "Shows the kernel in each cell of a row, and the rule that filled it.",
@@ -33,6 +39,25 @@ const Command commands[] = {
   { "has", "[--computed] OP… KEY…",
     "Tells whether kernels are there; exits 1 when one of them is not.",
     "crosspoint has aten::gelu CPU", LOADS_DEFAULT, 2, ANY, has_options, report_has, NULL },
+  { "replay", "[--fallbacks FILE] FILE…",
+    "Shows the computed tables of rows that PyTorch has dumped; `-` is standard input.",
+    "crosspoint replay dump.txt\n\n"
+    "FILE holds what torch._C._dispatch_dump() gives, of any version of PyTorch and from any "
+    "system;\n"
+    "of several rows, with blank lines between them. A dump does not show fallbacks. Without\n"
+    "--fallbacks they are those of PyTorch 1.13, and for keys that it does not have, the newest; "
+    "for\n"
+    "the exact ones of another version, print the table of an operator without kernels with it:\n"
+    "  import torch\n"
+    "  probe = torch.library.Library(\"probe\", \"DEF\")\n"
+    "  probe.define(\"probe() -> ()\")\n"
+    "  print(torch._C._dispatch_dump_table(\"probe::probe\"))\n\n"
+    "What is not understood is reported on standard error with file and line: a key that is not "
+    "known\n"
+    "here is a warning, its kernel is left out. Where a text is damaged, what was understood of it "
+    "is\n"
+    "printed, and the program exits 1.",
+    LOADS_NOTHING, 1, ANY, replay_options, report_replay, NULL },
   { "call", "[-o FILE.npy]… OP ARGUMENT…",
     "Calls an operator on .npy files, literals, and NAME=VALUE.",
     "crosspoint call aten::add x.npy 1 alpha=2 -o y.npy", LOADS_DEFAULT, 1, ANY, call_options, NULL,

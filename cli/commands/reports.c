@@ -9,9 +9,23 @@
 static gboolean all;
 static gboolean owners;
 static gboolean computed;
+static char *schema_file;
+static char *fallbacks_file;
 
 const GOptionEntry plugins_options[] = {
   { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also those that are there but not loaded", NULL },
+  { NULL },
+};
+
+const GOptionEntry schema_options[] = {
+  { "file", 0, 0, G_OPTION_ARG_FILENAME, &schema_file,
+    "Print the canonical form of each line of FILE instead; `-` is standard input", "FILE" },
+  { NULL },
+};
+
+const GOptionEntry replay_options[] = {
+  { "fallbacks", 0, 0, G_OPTION_ARG_FILENAME, &fallbacks_file,
+    "Compute with the fallbacks in FILE instead of PyTorch's own", "FILE" },
   { NULL },
 };
 
@@ -56,9 +70,21 @@ report_keys (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
   return xp_report_keys ();
 }
 
+/* Signatures of rows, or those in a file. */
 XpReport *
 report_schema (char **arguments, GError **error)
 {
+  if ((schema_file != NULL) == (arguments[0] != NULL))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected operators, as in `schema aten::gelu`, or --file and nothing else");
+      return NULL;
+    }
+  if (schema_file != NULL)
+    {
+      g_autoptr (GBytes) text = command_read (schema_file, "the schemas", error);
+      return text != NULL ? xp_report_schema_lines (text) : NULL;
+    }
   return xp_report_schemas ((const char *const *) arguments, error);
 }
 
@@ -94,4 +120,34 @@ report_has (char **arguments, GError **error)
   g_ptr_array_add (keys, NULL);
   return xp_report_has ((const char *const *) names->pdata, (const char *const *) keys->pdata,
                         computed, error);
+}
+
+static void
+clear_input (gpointer input)
+{
+  g_clear_pointer (&((XpReportInput *) input)->text, g_bytes_unref);
+}
+
+static gboolean
+read_input (const char *path, const char *what, XpReportInput *input, GError **error)
+{
+  input->name = strcmp (path, "-") == 0 ? "standard input" : path;
+  input->text = command_read (path, what, error);
+  return input->text != NULL;
+}
+
+XpReport *
+report_replay (char **arguments, GError **error)
+{
+  unsigned n = g_strv_length (arguments);
+  g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (XpReportInput));
+  g_array_set_clear_func (inputs, clear_input);
+  g_array_set_size (inputs, n + 1);
+  XpReportInput *dumps = (XpReportInput *) (void *) inputs->data, *fallbacks = dumps + n;
+  for (unsigned i = 0; i < n; i++)
+    if (!read_input (arguments[i], "the dump", &dumps[i], error))
+      return NULL;
+  if (fallbacks_file != NULL && !read_input (fallbacks_file, "the fallbacks", fallbacks, error))
+    return NULL;
+  return xp_report_replay (dumps, n, fallbacks_file != NULL ? fallbacks : NULL);
 }

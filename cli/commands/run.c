@@ -19,31 +19,16 @@ const GOptionEntry run_options[] = {
 static char *
 read_script (const char *path, GError **error)
 {
-  g_autoptr (GError) reason = NULL;
-  g_autoptr (GIOChannel) input = NULL;
-  char *text = NULL;
-  gsize length;
-  if (strcmp (path, "-") == 0)
-    {
-      input = g_io_channel_unix_new (0);
-      g_io_channel_set_encoding (input, NULL, NULL);
-      g_io_channel_read_to_end (input, &text, &length, &reason);
-    }
-  else
-    g_file_get_contents (path, &text, &length, &reason);
-  if (reason != NULL)
-    {
-      xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read the script: %s", reason->message);
-      return NULL;
-    }
-  if (!g_utf8_validate (text, (gssize) length, NULL))
-    {
-      xp_error_set (error, XP_ERROR_FILE_FORMAT, NULL,
-                    "%s is no script: it is not text in UTF-8, or has a NUL in it", path);
-      g_free (text);
-      return NULL;
-    }
-  return text;
+  g_autoptr (GBytes) bytes = command_read (path, "the script", error);
+  gsize length = 0;
+  const char *text = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
+  if (bytes == NULL)
+    return NULL;
+  if (g_utf8_validate (text, (gssize) length, NULL))
+    return g_strndup (text, length);
+  xp_error_set (error, XP_ERROR_FILE_FORMAT, NULL,
+                "%s is no script: it is not text in UTF-8, or has a NUL in it", path);
+  return NULL;
 }
 
 int

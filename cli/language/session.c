@@ -35,10 +35,16 @@ session_free (Session *session)
 }
 
 static void
+append_piece (const char *text, G_GNUC_UNUSED gboolean is_problem, gpointer output)
+{
+  g_string_append (output, text);
+}
+
+/* What a script prints is one text, with what was not understood where it belongs. */
+static void
 append_report (const Session *session, GString *output, XpReport *report)
 {
-  g_autofree char *text = xp_report_print (report, session->style);
-  g_string_append (output, text);
+  xp_report_write (report, session->style, append_piece, output);
   xp_report_free (report);
 }
 

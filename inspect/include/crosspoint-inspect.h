@@ -33,15 +33,40 @@ typedef enum
 /**
  * xp_report_print:
  *
- * Returns: (transfer full): @report in @style; ends with a newline unless it is empty
+ * Returns: (transfer full): @report in @style; ends with a newline unless it is empty. What was not
+ *   understood of an input is not in a text, but in JSON
  */
-XP_PUBLIC char *xp_report_print (const XpReport *report, XpReportStyle style);
+XP_PUBLIC char *xp_report_print (XpReport *report, XpReportStyle style);
+
+/**
+ * XpReportWriter:
+ * @text: the next piece; may be empty
+ * @is_problem: whether it is for standard error: lines that say what was not understood of an input
+ * @data: what was given for it
+ *
+ * Takes the pieces of a report.
+ */
+typedef void (*XpReportWriter) (const char *text, gboolean is_problem, gpointer data);
+
+/**
+ * xp_report_write:
+ * @report: a report
+ * @style: how
+ * @write: gets the pieces, in order
+ * @data: for @write
+ *
+ * Prints @report piece by piece, so that one of any length takes little memory. The pieces that are
+ * no problems make up what xp_report_print() returns.
+ */
+XP_PUBLIC void xp_report_write (XpReport *report, XpReportStyle style, XpReportWriter write,
+                                gpointer data);
 
 /**
  * xp_report_is_yes:
  *
  * Returns: %FALSE where @report answers a question with no, as xp_report_has() does when a kernel
- * is not there
+ * is not there. Of xp_report_replay() and xp_report_schema_lines() this is known once they have been
+ * printed: %FALSE where something of the input was not understood
  */
 XP_PUBLIC gboolean xp_report_is_yes (const XpReport *report);
 
@@ -144,6 +169,51 @@ XP_PUBLIC XpReport *xp_report_table (const char *name, GError **error);
  */
 XP_PUBLIC XpReport *xp_report_has (const char *const *names, const char *const *keys,
                                    gboolean computed, GError **error);
+
+/**
+ * XpReportInput:
+ * @name: what messages call it, `dump.txt`
+ * @text: what it holds
+ *
+ * A text from outside. Lines may end in LF or CRLF, and the text may be UTF-16 with its mark.
+ */
+typedef struct
+{
+  const char *name;
+  GBytes *text;
+} XpReportInput;
+
+/**
+ * xp_report_replay:
+ * @dumps: (array length=n_dumps): what PyTorch's _dispatch_dump() printed, of one row or several,
+ *   with blank lines between them
+ * @n_dumps: how many
+ * @fallbacks: (nullable): the fallbacks to compute with, a line each, as in a computed table; %NULL
+ *   for PyTorch's own
+ *
+ * Computes the tables of rows that exist elsewhere. Takes references to the texts and copies the
+ * names.
+ *
+ * Nothing of an input is left out in silence: each row has its problems, with their lines. A key
+ * that we do not know is a warning, damaged text is an error, and makes the answer no; what was
+ * understood is there all the same.
+ *
+ * Returns: (transfer full): of each row its name and its cells, in PyTorch's format (reference
+ *   4.2), an empty line between each two
+ */
+XP_PUBLIC XpReport *xp_report_replay (const XpReportInput *dumps, unsigned n_dumps,
+                                      const XpReportInput *fallbacks);
+
+/**
+ * xp_report_schema_lines:
+ * @text: schemas, a line each; blank lines and those that begin with `#` are kept
+ *
+ * Takes a reference.
+ *
+ * Returns: (transfer full): a line for each: the canonical form of the schema, or `error:` and why
+ *   it does not parse, which makes the answer no
+ */
+XP_PUBLIC XpReport *xp_report_schema_lines (GBytes *text);
 
 /**
  * xp_report_values:
