@@ -65,8 +65,8 @@ XP_PUBLIC void xp_report_write (XpReport *report, XpReportStyle style, XpReportW
  * xp_report_is_yes:
  *
  * Returns: %FALSE where @report answers a question with no, as xp_report_has() does when a kernel
- * is not there. Of xp_report_replay() and xp_report_schema_lines() this is known once they have been
- * printed: %FALSE where something of the input was not understood
+ * is not there. Of xp_report_replay() and xp_report_schema_lines() this is known once they have
+ * been printed: %FALSE where something of the input was not understood
  */
 XP_PUBLIC gboolean xp_report_is_yes (const XpReport *report);
 

@@ -45,9 +45,9 @@ XP_PUBLIC const char *xp_rule_label (XpRule rule);
  * @from: (out): the key whose registration fills the cell: an alias key or @key itself, which it is
  *   too where none does
  *
- * The rules of the table (reference 3.1), of a row that need not exist: what fills the cell of @key.
- * A bare per-backend functionality ("Dense") in @kernels fills no cell, but counts as a kernel of
- * every backend, as in PyTorch.
+ * The rules of the table (reference 3.1), of a row that need not exist: what fills the cell of
+ * @key. A bare per-backend functionality ("Dense") in @kernels fills no cell, but counts as a
+ * kernel of every backend, as in PyTorch.
  *
  * Returns: the first rule that applies
  */
