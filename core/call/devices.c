@@ -104,6 +104,12 @@ xp_settle_devices (XpOperator *op, const XpValue *arguments, XpKeySet *keys, uin
   Settlement settlement = { .op = op, .arguments = arguments, .device = XP_CPU };
   *copies = 0;
   *device = XP_CPU;
+  uint64_t stale = keys->backend & xp_backends_given_back ();
+  if (stale != 0)
+    {
+      xp_set_stale_device (op, arguments, stale, error);
+      return FALSE;
+    }
   if (__atomic_load_n (&head_of (op)->takes_mixed_devices, __ATOMIC_RELAXED))
     return TRUE;
   xp_argument_tensors_visit (op, arguments, settle_tensor, &settlement);

@@ -57,6 +57,9 @@ gboolean xp_settle_devices (XpOperator *op, const XpValue *arguments, XpKeySet *
                             uint64_t *copies, XpDevice *device, GError **error);
 
 /* --- missing.c: the errors of cells without a kernel. --- */
+/* STALE_DEVICE for the first argument on one of @backends, which were given back. */
+void xp_set_stale_device (const XpOperator *op, const XpValue *arguments, uint64_t backends,
+                          GError **error);
 XpStatus xp_missing_kernel (XpCall *call, const XpValue *arguments, XpValue *results,
                             GError **error);
 void xp_set_unknown_operator (const char *name, GError **error);

@@ -148,6 +148,66 @@ ambiguous_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
   return XP_FAILED;
 }
 
+/* --- Devices that were given back. --- */
+
+typedef struct
+{
+  uint64_t backends;
+  unsigned argument;
+  const XpTensor *tensor;
+} StaleSource;
+
+static gboolean
+look_for_stale (unsigned argument, XpTensor *tensor, void *data)
+{
+  StaleSource *source = data;
+  if ((tensor->keys.backend & source->backends) == 0)
+    return TRUE;
+  source->argument = argument;
+  source->tensor = tensor;
+  return FALSE;
+}
+
+void
+xp_set_stale_device (const XpOperator *op, const XpValue *arguments, uint64_t backends,
+                     GError **error)
+{
+  StaleSource source = { .backends = backends };
+  xp_argument_tensors_visit (op, arguments, look_for_stale, &source);
+  XpBackend backend = (XpBackend) (63 - __builtin_clzll (backends | 1));
+  g_autofree char *argument = NULL, *where = NULL;
+  if (source.tensor != NULL)
+    {
+      g_autoptr (XpSchema) schema = xp_operator_schema (op);
+      backend = (XpBackend) xp_tensor_device (source.tensor).backend;
+      argument = g_strdup (schema != NULL ? schema->arguments[source.argument].name : "?");
+      where = g_strdup_printf ("argument %u (%s)", source.argument, argument);
+    }
+  const char *name = xp_operator_name (op);
+  const XpOwner *owner = xp_device_owner (backend);
+  bool is_plugin = owner != &xp_program_owner && owner != &xp_core_owner;
+  xp_error_set (
+      error, XP_ERROR_STALE_DEVICE,
+      &(XpErrorDetails){ .op = (char *) name,
+                         .key = (char *) xp_backend_name (backend),
+                         .argument = argument,
+                         .plugin = owner->name,
+                         .candidates = is_plugin ? (char *[]){ owner->name, NULL } : NULL },
+      "%s: %s is on the device '%s', which is gone: %s %s; %s%s%s, and make the tensor anew", name,
+      where != NULL ? where : "the key set, which is from this thread or a redispatch,",
+      xp_backend_name (backend), owner->name,
+      is_plugin ? "has been unloaded" : "has given it back", is_plugin ? "load " : "register it",
+      is_plugin ? owner->name : "", " again");
+}
+
+static XpStatus
+stale_kernel (XpCall *call, const XpValue *arguments, G_GNUC_UNUSED XpValue *results,
+              GError **error)
+{
+  xp_set_stale_device (call->op, arguments, XP_BIT (xp_key_backend (xp_call_key (call))), error);
+  return XP_FAILED;
+}
+
 /* --- Rows that are not there. --- */
 
 typedef struct
@@ -262,6 +322,7 @@ xp_special_kernels_begin (void)
   xp_special_kernels[XP_SPECIAL_MISSING].boxed = xp_missing_kernel;
   xp_special_kernels[XP_SPECIAL_AMBIGUOUS].boxed = ambiguous_kernel;
   xp_special_kernels[XP_SPECIAL_FALLTHROUGH].boxed = xp_fallthrough;
+  xp_special_kernels[XP_SPECIAL_STALE_DEVICE].boxed = stale_kernel;
   xp_special_kernels[XP_SPECIAL_UNKNOWN_OPERATOR].boxed = unknown_kernel;
   xp_special_kernels[XP_SPECIAL_SIGNATURE].boxed = signature_kernel;
 }

@@ -2,44 +2,84 @@
  *
  * backends.c: which backend has which bit and name: the built-in ones, and those that plugins name.
  *
- * Names are published with a release store and never taken away, so reading takes no lock.
+ * A bit is free, reserved by a transaction that is not published yet, in use, or given back: then
+ * it keeps its name until nothing holds it, and is free again. The names of a bit are one immutable
+ * record, of which there is one for every name that was ever used. Reading takes no lock.
  */
 #include "keys/backends.h"
 
 #include <string.h>
 
-typedef struct
+/* The names of a backend's six keys; the first is its own. */
+typedef struct Names Names;
+struct Names
 {
-  /* The names of the backend's six keys; [0] is its own. */
-  const char *key_names[XP_N_PER_BACKEND];
-  char *owner;
-} Backend;
+  const char *keys[XP_N_PER_BACKEND];
+  const Names *next;
+};
 
 #define BUILT_IN(name, bit)                                                                        \
   [bit] = { { #name, "Quantized" #name, "Sparse" #name, "SparseCsr" #name, "NestedTensor" #name,   \
               "Autograd" #name },                                                                  \
             NULL },
-static Backend backends[64] = { XP_BACKEND_LIST (BUILT_IN) };
+static const Names built_in[64] = { XP_BACKEND_LIST (BUILT_IN) };
+
+#define BUILT_IN_NAMES(name, bit) [bit] = &built_in[bit],
+static const Names *names_of[64] = { XP_BACKEND_LIST (BUILT_IN_NAMES) };
 
 #define BUILT_IN_BIT(name, bit) | XP_BIT (bit)
+static uint64_t known = 0 XP_BACKEND_LIST (BUILT_IN_BIT);
 static uint64_t in_use = 0 XP_BACKEND_LIST (BUILT_IN_BIT);
+static uint64_t given_back;
+
+/* Under the lock: all names ever given, and how often each bit was reserved. */
+static const Names *all_names;
+static unsigned incarnations[64];
+
+/* Tensors and registrations of each named bit. */
+static uint64_t holds[64];
+
+/* Reserved by the transaction that is being filled on this thread. */
+static __thread uint64_t own;
 
 GMutex xp_backends_lock;
 
-XpBackendHooks xp_backend_hooks;
+static uint64_t
+load (const uint64_t *bits)
+{
+  return __atomic_load_n (bits, __ATOMIC_SEQ_CST);
+}
 
 uint64_t
 xp_backends_in_use (void)
 {
-  return __atomic_load_n (&in_use, __ATOMIC_ACQUIRE);
+  return load (&in_use);
+}
+
+uint64_t
+xp_backends_known (void)
+{
+  return load (&known);
+}
+
+uint64_t
+xp_backends_given_back (void)
+{
+  return load (&given_back);
+}
+
+void
+xp_backends_set_own (uint64_t bits)
+{
+  own = bits;
 }
 
 const char *
 xp_backend_key_name (XpBackend backend, unsigned ordinal)
 {
-  if ((unsigned) backend > 63 || (xp_backends_in_use () >> backend & 1) == 0)
+  if ((unsigned) backend > 63 || (load (&known) >> backend & 1) == 0)
     return NULL;
-  return backends[backend].key_names[ordinal];
+  return __atomic_load_n (&names_of[backend], __ATOMIC_ACQUIRE)->keys[ordinal];
 }
 
 const char *
@@ -51,11 +91,11 @@ xp_backend_name (XpBackend backend)
 int
 xp_backend_find (const char *name)
 {
-  uint64_t bits = xp_backends_in_use ();
+  uint64_t bits = load (&in_use) | own;
   for (; bits != 0; bits &= bits - 1)
     {
       int bit = __builtin_ctzll (bits);
-      if (strcmp (backends[bit].key_names[0], name) == 0)
+      if (strcmp (__atomic_load_n (&names_of[bit], __ATOMIC_ACQUIRE)->keys[0], name) == 0)
         return bit;
     }
   return -1;
@@ -64,19 +104,23 @@ xp_backend_find (const char *name)
 unsigned
 xp_backends_in_order (uint8_t order[64])
 {
-  uint64_t bits = xp_backends_in_use ();
+  uint64_t bits = load (&known);
+  const char *names[64];
   unsigned n = 0;
   for (unsigned bit = 0; bit < XP_BACKEND_FIRST_NAMED; bit++)
     order[n++] = (uint8_t) bit;
   for (unsigned bit = XP_BACKEND_FIRST_NAMED; bit <= XP_BACKEND_LAST_NAMED; bit++)
     if (bits >> bit & 1)
       {
+        const char *name = __atomic_load_n (&names_of[bit], __ATOMIC_ACQUIRE)->keys[0];
         unsigned at = n++;
-        for (; at > XP_BACKEND_FIRST_NAMED
-               && strcmp (backends[order[at - 1]].key_names[0], backends[bit].key_names[0]) > 0;
-             at--)
-          order[at] = order[at - 1];
+        for (; at > XP_BACKEND_FIRST_NAMED && strcmp (names[at - 1], name) > 0; at--)
+          {
+            order[at] = order[at - 1];
+            names[at] = names[at - 1];
+          }
         order[at] = (uint8_t) bit;
+        names[at] = name;
       }
   order[n++] = XP_BACKEND_Meta;
   return n;
@@ -93,97 +137,106 @@ xp_backend_position (XpBackend backend)
   return n;
 }
 
-static gboolean
-name_is_well_formed (const char *name)
-{
-  if (!g_ascii_isalpha (name[0]) || strlen (name) > 32)
-    return FALSE;
-  for (const char *c = name; *c != '\0'; c++)
-    if (!g_ascii_isalnum (*c))
-      return FALSE;
-  return TRUE;
-}
-
-/* Whether a key, or a device, of that name would be something else already; the owner where known.
- */
-static gboolean
-name_is_taken (const char *name, char **owner)
+/* The bit of that name, upper and lower case being one, that is in use or reserved; else -1. */
+static int
+find_taken (const char *name)
 {
   for (unsigned bit = 0; bit < 64; bit++)
-    if (in_use >> bit & 1 && g_ascii_strcasecmp (backends[bit].key_names[0], name) == 0)
-      {
-        *owner = g_strdup (backends[bit].owner != NULL ? backends[bit].owner : "core");
-        return TRUE;
-      }
+    if ((known & ~given_back) >> bit & 1 && g_ascii_strcasecmp (names_of[bit]->keys[0], name) == 0)
+      return (int) bit;
+  return -1;
+}
+
+static const Names *
+names_called (const char *name)
+{
+  for (const Names *names = all_names; names != NULL; names = names->next)
+    if (strcmp (names->keys[0], name) == 0)
+      return names;
+  Names *names = g_new (Names, 1);
   for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
-    {
-      g_autofree char *key_name = g_strconcat (xp_per_backend[i].prefix, name, NULL);
-      XpKey key;
-      if (xp_key_parse (key_name, &key, NULL))
-        {
-          *owner = g_strdup_printf ("the key %s", key_name);
-          return TRUE;
-        }
-    }
-  return FALSE;
+    names->keys[i] = g_strconcat (xp_per_backend[i].prefix, name, NULL);
+  names->next = all_names;
+  all_names = names;
+  return names;
 }
 
 static int
-add_backend (const char *name, const char *owner)
+reserve (const char *name)
 {
-  uint64_t free_bits = ~in_use
-                       & (XP_BIT (XP_BACKEND_LAST_NAMED + 1) - XP_BIT (XP_BACKEND_FIRST_NAMED));
+  uint64_t named = XP_BIT (XP_BACKEND_LAST_NAMED + 1) - XP_BIT (XP_BACKEND_FIRST_NAMED);
+  uint64_t free_bits = ~known & named;
   if (free_bits == 0)
-    return -1;
+    return XP_BACKEND_NONE_LEFT;
   int bit = __builtin_ctzll (free_bits);
-  for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
-    backends[bit].key_names[i] = g_strconcat (xp_per_backend[i].prefix, name, NULL);
-  backends[bit].owner = g_strdup (owner);
-  __atomic_store_n (&in_use, in_use | XP_BIT (bit), __ATOMIC_RELEASE);
+  __atomic_store_n (&names_of[bit], names_called (name), __ATOMIC_RELEASE);
+  incarnations[bit]++;
+  __atomic_add_fetch (&holds[bit], 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&known, known | XP_BIT (bit), __ATOMIC_SEQ_CST);
   return bit;
 }
 
-gboolean
-xp_backend_register (const char *name, XpBackend *backend, GError **error)
+int
+xp_backend_reserve (const char *name, int *taken_by, char **key)
 {
-  g_return_val_if_fail (name != NULL && backend != NULL, FALSE);
-  if (!name_is_well_formed (name))
-    {
-      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL,
-                    "'%s' is no name for a device: expected a letter, then letters and digits, 32 "
-                    "at most",
-                    name);
-      return FALSE;
-    }
-  const char *owner = xp_backend_hooks.owner != NULL ? xp_backend_hooks.owner () : "the program";
-  g_autofree char *other = NULL;
-  int bit;
-
+  int bit = XP_BACKEND_TAKEN;
   g_mutex_lock (&xp_backends_lock);
-  int known = xp_backend_find (name);
-  if (known >= XP_BACKEND_FIRST_NAMED && known <= XP_BACKEND_LAST_NAMED
-      && strcmp (backends[known].owner, owner) == 0)
-    bit = known;
-  else if (name_is_taken (name, &other))
-    bit = -2;
-  else
-    bit = add_backend (name, owner);
+  *taken_by = find_taken (name);
+  for (unsigned i = 0; i < XP_N_PER_BACKEND && *taken_by < 0 && *key == NULL; i++)
+    {
+      XpKey found;
+      g_autofree char *text = g_strconcat (xp_per_backend[i].prefix, name, NULL);
+      if (xp_key_parse (text, &found, NULL))
+        *key = g_steal_pointer (&text);
+    }
+  if (*taken_by < 0 && *key == NULL)
+    bit = reserve (name);
   g_mutex_unlock (&xp_backends_lock);
+  return bit;
+}
 
-  if (bit == -2)
-    xp_error_set (error, XP_ERROR_BACKEND_EXISTS,
-                  &(XpErrorDetails){ .plugin = other, .key = (char *) name },
-                  "the device name '%s' is taken by %s; %s asks for it too", name, other, owner);
-  else if (bit == -1)
-    xp_error_set (error, XP_ERROR_LIMIT, NULL,
-                  "no bit is left for the device '%s': all %d are in use", name,
-                  XP_BACKEND_LAST_NAMED - XP_BACKEND_FIRST_NAMED + 1);
-  if (bit < 0)
-    return FALSE;
-  if (xp_backend_hooks.added != NULL)
-    xp_backend_hooks.added ();
-  *backend = (XpBackend) bit;
-  return TRUE;
+unsigned
+xp_backend_incarnation (XpBackend backend)
+{
+  return __atomic_load_n (&incarnations[backend], __ATOMIC_RELAXED);
+}
+
+void
+xp_backends_change (uint64_t gone, uint64_t added)
+{
+  g_mutex_lock (&xp_backends_lock);
+  __atomic_store_n (&in_use, in_use & ~gone, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&given_back, (given_back | gone) & ~added, __ATOMIC_SEQ_CST);
+  g_mutex_unlock (&xp_backends_lock);
+}
+
+void
+xp_backends_bring (uint64_t added)
+{
+  g_mutex_lock (&xp_backends_lock);
+  __atomic_store_n (&in_use, in_use | added, __ATOMIC_SEQ_CST);
+  g_mutex_unlock (&xp_backends_lock);
+}
+
+void
+xp_backend_hold (XpBackend backend)
+{
+  __atomic_add_fetch (&holds[backend], 1, __ATOMIC_SEQ_CST);
+}
+
+void
+xp_backend_release (XpBackend backend)
+{
+  if (__atomic_sub_fetch (&holds[backend], 1, __ATOMIC_SEQ_CST) != 0
+      || (load (&in_use) >> backend & 1) != 0)
+    return;
+  g_mutex_lock (&xp_backends_lock);
+  if (load (&holds[backend]) == 0 && (in_use >> backend & 1) == 0)
+    {
+      __atomic_store_n (&known, known & ~XP_BIT (backend), __ATOMIC_SEQ_CST);
+      __atomic_store_n (&given_back, given_back & ~XP_BIT (backend), __ATOMIC_SEQ_CST);
+    }
+  g_mutex_unlock (&xp_backends_lock);
 }
 
 XpFunctionality

@@ -130,7 +130,11 @@ xp_key_parse (const char *name, XpKey *key, GError **error)
   uint64_t in_use = xp_backends_in_use ();
   for (unsigned backend = 0; backend < 64; backend++)
     for (unsigned i = 0; in_use >> backend & 1 && i < XP_N_PER_BACKEND; i++)
-      xp_text_neighbours_add (&near, xp_backend_key_name ((XpBackend) backend, i));
+      {
+        const char *other = xp_backend_key_name ((XpBackend) backend, i);
+        if (other != NULL) /* it was in use a moment ago */
+          xp_text_neighbours_add (&near, other);
+      }
   g_autofree char *list = near.n > 0 ? g_strjoinv (", ", (char **) near.names) : NULL;
   xp_error_set (error, XP_ERROR_UNKNOWN_KEY,
                 &(XpErrorDetails){ .key = (char *) name,
@@ -163,10 +167,9 @@ xp_key_compare (XpKey a, XpKey b)
 }
 
 XpKey *
-xp_key_list (unsigned *n_keys)
+xp_key_list_with (uint64_t backends, unsigned *n_keys)
 {
-  g_return_val_if_fail (n_keys != NULL, NULL);
-  XpKeySet all = { ~(uint64_t) 1 & (XP_BIT (XP_N_FUNCTIONALITIES) - 1), ~(uint64_t) 0 };
+  XpKeySet all = { xp_key_set_full ().functionality, backends };
   unsigned n;
   g_autofree XpKey *keys = xp_key_set_keys (all, &n);
   XpKey *list = g_new (XpKey, n + 1);
@@ -174,4 +177,11 @@ xp_key_list (unsigned *n_keys)
   memcpy (list + 1, keys, n * sizeof *keys);
   *n_keys = n + 1;
   return list;
+}
+
+XpKey *
+xp_key_list (unsigned *n_keys)
+{
+  g_return_val_if_fail (n_keys != NULL, NULL);
+  return xp_key_list_with (xp_backends_in_use (), n_keys);
 }

@@ -24,8 +24,8 @@ typedef struct
 
 extern const XpPerBackend xp_per_backend[XP_N_PER_BACKEND];
 
-/* The name of the key of @backend and the per-backend functionality @ordinal; NULL for a bit nobody
- * has named. It lives as long as the process. */
+/* The name of the key of @backend and the per-backend functionality @ordinal, also of one that was
+ * given back; NULL for a bit without a name. It lives as long as the process. */
 const char *xp_backend_key_name (XpBackend backend, unsigned ordinal);
 
 /* The backend called @name, or -1. */
@@ -34,8 +34,12 @@ int xp_backend_find (const char *name);
 /* Where @backend stands among all: built-in ones by bit, named ones sorted by name, Meta last. */
 unsigned xp_backend_position (XpBackend backend);
 
-/* All bits in use in that order; at most 64 of them. Returns how many. */
+/* All bits that have a name in that order, given back or not; at most 64 of them. Returns how many.
+ */
 unsigned xp_backends_in_order (uint8_t order[64]);
+
+/* xp_key_list() with these backends. */
+XpKey *xp_key_list_with (uint64_t backends, unsigned *n_keys);
 
 /* What the alias number covers: the functionalities that are not per-backend, and for each
  * per-backend ordinal the backends. */

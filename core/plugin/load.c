@@ -4,7 +4,6 @@
  */
 #include "begin.h"
 #include "call/dispatch.h"
-#include "keys/backends.h"
 #include "plugin/plugin.h"
 #include "threads/threads.h"
 #include "value/storage.h"
@@ -200,7 +199,7 @@ typedef struct
 static gboolean
 entry_covers (const Entry *entry, const Entry *lost)
 {
-  if (!entry->is_in_table)
+  if (!entry->is_in_table || entry->device != lost->device)
     return FALSE;
   if (lost->registration == NULL || entry->registration == NULL)
     return (lost->definition != NULL) == (entry->definition != NULL)
@@ -223,6 +222,17 @@ owner_covers (const XpOwner *owner, const Entry *lost)
   return false;
 }
 
+static char *
+describe (const Entry *entry)
+{
+  if (entry->device != 0)
+    return g_strdup_printf ("the device %s", xp_backend_name ((XpBackend) entry->device));
+  if (entry->definition != NULL)
+    return g_strdup_printf ("the row %s", entry->row_name);
+  return g_strdup_printf ("%s [%s]", entry->row_name != NULL ? entry->row_name : "fallback",
+                          xp_key_name (entry->registration->key));
+}
+
 static gboolean
 check_coverage (const XpTransaction *transaction, void *data, GError **error)
 {
@@ -234,12 +244,7 @@ check_coverage (const XpTransaction *transaction, void *data, GError **error)
       bool is_namespace = entry->definition == NULL && entry->registration == NULL;
       if (is_namespace || owner_covers (&replacement->new_->owner, entry))
         continue;
-      g_ptr_array_add (
-          lost,
-          entry->definition != NULL
-              ? g_strdup_printf ("the row %s", entry->row_name)
-              : g_strdup_printf ("%s [%s]", entry->row_name != NULL ? entry->row_name : "fallback",
-                                 xp_key_name (entry->registration->key)));
+      g_ptr_array_add (lost, describe (entry));
     }
   if (lost->len == 0)
     return TRUE;
@@ -320,6 +325,7 @@ static gboolean
 revive (XpPlugin *plugin, XpPlugin *replaced, GError **error)
 {
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
   for (unsigned i = 0; i < plugin->owner.libraries->len; i++)
     {
       const XpLibrary *library = plugin->owner.libraries->pdata[i];
@@ -338,6 +344,7 @@ static gboolean
 load_record (XpPlugin *plugin, int fd, XpPlugin *replaced, GError **error)
 {
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADING, NULL);
   gboolean done = open_library (plugin, fd, transaction, error)
                   && probe (plugin, transaction, error)

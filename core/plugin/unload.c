@@ -188,10 +188,14 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
     {
       XpTransaction *transaction = xp_transaction_new ();
       xp_transaction_remove_owner (transaction, &plugin->owner);
-      xp_transaction_commit (transaction, NULL, NULL, NULL);
+      /* A device of it may be in use. */
+      done = xp_transaction_commit (transaction, NULL, NULL, error);
       xp_transaction_free (transaction);
-      __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
-      done = xp_unload_finish (plugin, error);
+      if (done)
+        {
+          __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
+          done = xp_unload_finish (plugin, error);
+        }
     }
   g_mutex_unlock (&xp_load_lock);
   return done;

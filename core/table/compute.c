@@ -179,13 +179,20 @@ stripe_cell (XpCell *cells, unsigned backend, unsigned ordinal)
   return &cells[XP_ROW_STRIPES + ((backend + 1) & 63) * XP_ROW_STRIPE + 1 + ordinal];
 }
 
+/* Not those that were given back, whose cells all say so. */
+static uint64_t
+backends_there (void)
+{
+  return xp_backends_known () & ~xp_backends_given_back ();
+}
+
 static void
 fill (XpCell *cells, const XpAliasCover *cover, const XpKernel *kernel)
 {
   for (uint64_t bits = cover->functionality; bits != 0; bits &= bits - 1)
     cells[__builtin_ctzll (bits)].kernel = kernel;
   for (unsigned ordinal = 0; ordinal < XP_N_PER_BACKEND; ordinal++)
-    for (uint64_t bits = cover->backends[ordinal] & xp_backends_in_use (); bits != 0;
+    for (uint64_t bits = cover->backends[ordinal] & backends_there (); bits != 0;
          bits &= bits - 1)
       stripe_cell (cells, (unsigned) __builtin_ctzll (bits), ordinal)->kernel = kernel;
 }
@@ -268,7 +275,7 @@ compute_masks (XpCell *cells)
   for (unsigned f = 1; f < XP_N_FUNCTIONALITIES; f++)
     if (is_passed_over (&cells[f]))
       unmasked &= ~XP_BIT (f);
-  for (uint64_t bits = xp_backends_in_use (); bits != 0; bits &= bits - 1)
+  for (uint64_t bits = xp_backends_known (); bits != 0; bits &= bits - 1)
     {
       unsigned backend = (unsigned) __builtin_ctzll (bits);
       XpCell *stripe = stripe_cell (cells, backend, 0) - 1;

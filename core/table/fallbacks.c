@@ -58,7 +58,8 @@ void
 xp_fallbacks_changed (void)
 {
   unsigned n_keys;
-  g_autofree XpKey *keys = xp_key_list (&n_keys);
+  uint64_t stale = xp_backends_given_back ();
+  g_autofree XpKey *keys = xp_key_list_with (xp_backends_known () & ~stale, &n_keys);
   for (unsigned i = 0; i < XP_LENGTH (template); i++)
     template[i].kernel = &xp_special_kernels[XP_SPECIAL_MISSING];
   /* keys[0] is Undefined, which no fallback serves. */
@@ -68,6 +69,13 @@ xp_fallbacks_changed (void)
       if (fallback != NULL)
         template[xp_key_cell_index (keys[i])].kernel = xp_registration_kernel (fallback);
     }
+  for (; stale != 0; stale &= stale - 1)
+    for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
+      {
+        XpKey key = xp_key_of (xp_per_backend[i].functionality,
+                               (unsigned) __builtin_ctzll (stale));
+        template[xp_key_cell_index (key)].kernel = &xp_special_kernels[XP_SPECIAL_STALE_DEVICE];
+      }
 }
 
 void

@@ -53,7 +53,7 @@ xp_key_cell_index (XpKey key)
 static unsigned
 stripes_needed (void)
 {
-  uint64_t named = xp_backends_in_use () & ~XP_BIT (XP_BACKEND_Meta);
+  uint64_t named = xp_backends_known () & ~XP_BIT (XP_BACKEND_Meta);
   unsigned n = 64 - (unsigned) __builtin_clzll (named) + 1;
   return (n + STRIPES_AT_A_TIME - 1) / STRIPES_AT_A_TIME * STRIPES_AT_A_TIME;
 }
@@ -89,7 +89,7 @@ xp_head_make (Row *row, const char *signature)
   head->row = row;
   head->signature = g_strdup (signature);
   head->op.slots = slots;
-  head->op.backends = xp_backends_in_use ();
+  head->op.backends = xp_backends_known ();
   head->op.cells = error_cells[row->definition != NULL];
   set_arguments (&head->op, signature);
   head->next = row->heads;
@@ -130,7 +130,7 @@ publish_live (Row *row, Head *head)
           __atomic_store_n (&head->cells[i].unmasked, computed[i].unmasked, __ATOMIC_RELEASE);
     }
   __atomic_store_n (&head->op.cells, head->cells, __ATOMIC_RELEASE);
-  __atomic_store_n (&head->op.backends, xp_backends_in_use (), __ATOMIC_RELEASE);
+  __atomic_store_n (&head->op.backends, xp_backends_known (), __ATOMIC_RELEASE);
 }
 
 /* What calls ask of a definition without taking the lock. */

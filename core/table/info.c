@@ -262,6 +262,23 @@ kernel_text (const XpKernel *kernel)
   return registration != NULL ? registration->location : specials[kernel - xp_special_kernels];
 }
 
+/* The cells of devices that were given back say so. */
+static void
+audit_stale (Row *row, Audit *audit)
+{
+  uint64_t bits = xp_backends_given_back ();
+  for (; row->live != NULL && bits != 0; bits &= bits - 1)
+    for (unsigned i = 0; i < XP_N_PER_BACKEND && audit->finding == NULL; i++)
+      {
+        XpKey key = xp_key_of (xp_per_backend[i].functionality, (unsigned) __builtin_ctzll (bits));
+        if (row->live->op.cells[xp_key_cell_index (key)].kernel
+            != &xp_special_kernels[XP_SPECIAL_STALE_DEVICE])
+          audit->finding = g_strdup_printf ("%s, cell %s: its device was given back, and it does "
+                                            "not say so",
+                                            row->name, xp_key_name (key));
+      }
+}
+
 static void
 audit_row (Row *row, void *data)
 {
@@ -287,6 +304,7 @@ audit_row (Row *row, void *data)
       audit->op = row->name;
       audit->key = key;
     }
+  audit_stale (row, audit);
 }
 
 gboolean

@@ -9,8 +9,7 @@
 
 XpOwner *(*xp_owner_at_hook) (const void *address);
 
-static XpOwner program_owner;
-XpOwner xp_core_owner;
+XpOwner xp_core_owner, xp_program_owner;
 
 static const char *const kind_names[] = { [XP_LIBRARY_KIND_DEF] = "XP_LIBRARY",
                                           [XP_LIBRARY_KIND_FRAGMENT] = "XP_LIBRARY_FRAGMENT",
@@ -28,14 +27,14 @@ XpOwner *
 xp_owner_at (const void *address)
 {
   XpOwner *owner = xp_owner_at_hook != NULL ? xp_owner_at_hook (address) : NULL;
-  return owner != NULL ? owner : &program_owner;
+  return owner != NULL ? owner : &xp_program_owner;
 }
 
 void
 xp_owners_begin (void)
 {
   xp_fallbacks = g_ptr_array_new ();
-  xp_owner_init (&program_owner, "the program", 0);
+  xp_owner_init (&xp_program_owner, "the program", 0);
   xp_owner_init (&xp_core_owner, "core", G_MININT);
 }
 
@@ -98,6 +97,8 @@ check_block (XpLibrary *library, const char *key, GError **error)
                         "a backend, as in %sCPU",
                         key, strcmp (key, "Dense") == 0 ? "" : key);
   library->has_key = true;
+  if (xp_backend_is_named (xp_key_backend (library->key)))
+    library->incarnation = xp_backend_incarnation ((XpBackend) xp_key_backend (library->key));
   return TRUE;
 }
 
@@ -120,6 +121,8 @@ entry_free (Entry *entry)
   Registration *registration = entry->registration;
   if (entry->definition != NULL)
     definition_free (entry->definition);
+  if (entry->device != 0)
+    xp_backend_release ((XpBackend) entry->device);
   g_free (entry->row_name);
   g_free (entry);
   return registration;
@@ -142,9 +145,8 @@ xp_library_destroy (XpLibrary *library)
   g_free (library);
 }
 
-/* Hands an entry to the constructor's transaction, or puts it into the table at once. */
-static gboolean
-add_entry (XpLibrary *library, Entry *entry, GError **error)
+gboolean
+xp_library_add (XpLibrary *library, Entry *entry, GError **error)
 {
   entry->library = library;
   /* Whoever counts what an owner has may be reading. */
@@ -187,7 +189,7 @@ xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *tra
   library->transaction = transaction;
   gboolean owns_namespace = block->kind == XP_LIBRARY_KIND_DEF;
   if (check_block (library, block->key, error)
-      && (!owns_namespace || add_entry (library, g_new0 (Entry, 1), error)))
+      && (!owns_namespace || xp_library_add (library, g_new0 (Entry, 1), error)))
     {
       g_mutex_lock (&xp_table_lock);
       g_ptr_array_add (owner->libraries, library);
@@ -241,9 +243,8 @@ parse_definition (const XpLibrary *library, const char *text, GError **error)
   return xp_schema_parse (qualified, error);
 }
 
-/* In a constructor nobody takes the error, so the transaction does. */
-static void
-keep_transaction_error (XpTransaction *transaction, GError *local, GError **error)
+void
+xp_transaction_keep_error (XpTransaction *transaction, GError *local, GError **error)
 {
   if (transaction != NULL && transaction->error == NULL)
     transaction->error = g_error_copy (local);
@@ -255,7 +256,7 @@ keep_error (XpLibrary *library, GError *local, GError **error)
 {
   if (local == NULL)
     return TRUE;
-  keep_transaction_error (library->transaction, local, error);
+  xp_transaction_keep_error (library->transaction, local, error);
   return FALSE;
 }
 
@@ -281,7 +282,7 @@ library_def (XpLibrary *library, const XpDefinition *from, GError **error)
   Entry *entry = g_new0 (Entry, 1);
   entry->definition = definition;
   entry->row_name = xp_schema_operator_name (schema);
-  return add_entry (library, entry, error);
+  return xp_library_add (library, entry, error);
 }
 
 gboolean
@@ -360,7 +361,7 @@ library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
   Entry *entry = g_new0 (Entry, 1);
   entry->registration = registration;
   entry->row_name = row_name;
-  return add_entry (library, entry, error);
+  return xp_library_add (library, entry, error);
 }
 
 gboolean
@@ -381,8 +382,8 @@ xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GEr
 
 /* --- Blocks of constructors, and of the running program. --- */
 
-static void
-forget_library (XpLibrary *library)
+void
+xp_library_forget (XpLibrary *library)
 {
   g_mutex_lock (&xp_table_lock);
   g_ptr_array_remove (library->owner->libraries, library);
@@ -417,7 +418,7 @@ xp_library_run (const XpLibraryBlock *block)
                         block->line, error->message);
       g_clear_error (&error);
       if (library != NULL)
-        forget_library (library);
+        xp_library_forget (library);
     }
   xp_transaction_free (transaction);
 }
@@ -436,7 +437,7 @@ xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, con
                     "the block at %s:%d would be published at once, by a constructor, probe or "
                     "fini whose plugin is not: register in an XP_LIBRARY block",
                     file, line);
-      keep_transaction_error (current, local, error);
+      xp_transaction_keep_error (current, local, error);
       return NULL;
     }
   return xp_library_make (&block, xp_owner_at (__builtin_return_address (0)), NULL, error);
@@ -454,7 +455,7 @@ xp_library_free (XpLibrary *library)
     g_ptr_array_add (transaction->removed, library->entries->pdata[i]);
   xp_transaction_commit (transaction, NULL, NULL, NULL);
   xp_transaction_free (transaction);
-  forget_library (library);
+  xp_library_forget (library);
 }
 
 /* --- All blocks of one owner. --- */
@@ -528,7 +529,7 @@ xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells)
         {
           const Entry *entry = library->entries->pdata[j];
           *n_rows += entry->is_in_table && entry->definition != NULL;
-          *n_cells += entry->is_in_table && entry->registration != NULL;
+          *n_cells += entry->is_in_table && entry->registration != NULL && entry->device == 0;
         }
     }
   g_mutex_unlock (&xp_table_lock);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "keys/keys.h"
+#include "keys/backends.h"
 
 #include <crosspoint/table.h>
 
@@ -32,7 +32,7 @@ void xp_owner_init (XpOwner *owner, const char *name, int priority);
 /* The owner of the code at @address: a plugin through the hook below, else the program. */
 XpOwner *xp_owner_at (const void *address);
 extern XpOwner *(*xp_owner_at_hook) (const void *address);
-extern XpOwner xp_core_owner;
+extern XpOwner xp_core_owner, xp_program_owner;
 
 /* A kernel on a key of a row, or, without a row, a fallback. Frames point to its first member. */
 struct Registration
@@ -135,6 +135,10 @@ void xp_fallbacks_for (XpKey key, GPtrArray *found);
 void xp_fallbacks_fill (XpCell *cells, unsigned n_stripes);
 void xp_fallbacks_changed (void);
 
+/* --- devices.c: named backends. --- */
+/* Who registered the device; for one that was given back, who had. */
+const XpOwner *xp_device_owner (XpBackend backend);
+
 /* --- special.c: the kernels that stand in cells without one. The call layer gives them code. ---
  */
 typedef enum
@@ -142,6 +146,7 @@ typedef enum
   XP_SPECIAL_MISSING,
   XP_SPECIAL_AMBIGUOUS,
   XP_SPECIAL_FALLTHROUGH,
+  XP_SPECIAL_STALE_DEVICE,
   XP_SPECIAL_UNKNOWN_OPERATOR,
   XP_SPECIAL_SIGNATURE,
   XP_N_SPECIALS

@@ -5,7 +5,6 @@
  * that a plugin's own fallback hides them and its unloading brings them back.
  */
 #include "begin.h"
-#include "keys/backends.h"
 #include "table/transaction.h"
 
 typedef struct
@@ -59,21 +58,6 @@ add_fallthrough (const char *key, int line)
   xp_library_impl (xp_library_make (&block, &xp_core_owner, NULL, NULL), &fallthrough, NULL);
 }
 
-/* A backend was named: its autograd key is passed over, as those above are; and every row gets
- * cells for it. */
-static void
-backend_added (void)
-{
-  for (unsigned bit = XP_BACKEND_FIRST_NAMED; bit <= XP_BACKEND_LAST_NAMED; bit++)
-    {
-      static uint64_t done;
-      XpKey key = xp_key_of (XP_FUNCTIONALITY_AutogradFunctionality, bit);
-      if ((xp_backends_in_use () >> bit & 1) != 0
-          && (__atomic_fetch_or (&done, XP_BIT (bit), __ATOMIC_RELAXED) >> bit & 1) == 0)
-        add_fallthrough (xp_key_name (key), __LINE__);
-    }
-}
-
 void
 xp_table_begin (void)
 {
@@ -81,5 +65,4 @@ xp_table_begin (void)
   xp_heads_begin ();
   for (unsigned i = 0; i < XP_LENGTH (standard); i++)
     add_fallthrough (standard[i].key, standard[i].line);
-  xp_backend_hooks.added = backend_added;
 }

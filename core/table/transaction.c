@@ -3,6 +3,7 @@
  * transaction.c: making changes to the table, and taking them back.
  */
 #include "table/transaction.h"
+#include "value/storage.h"
 
 #include <string.h>
 
@@ -40,6 +41,7 @@ xp_transaction_set_current (XpTransaction *transaction, XpOwner *owner)
 {
   current_transaction = transaction;
   current_owner = owner;
+  xp_backends_set_own (transaction != NULL ? transaction->devices : 0);
 }
 
 XpTransaction *
@@ -72,6 +74,8 @@ typedef struct
 {
   GPtrArray *rows;
   bool fallbacks;
+  uint64_t devices_gone;
+  uint64_t devices_added;
   GPtrArray *warnings; /* Override */
 } Touched;
 
@@ -210,12 +214,35 @@ check_fallback (const Registration *registration, GError **error)
   return TRUE;
 }
 
+/* A block may outlive the device that its key is of. */
+static gboolean
+check_key (const Entry *entry, const Touched *touched, GError **error)
+{
+  int backend = xp_key_backend (entry->registration->key);
+  if (!xp_backend_is_named (backend))
+    return TRUE;
+  uint64_t there = (xp_backends_in_use () & ~touched->devices_gone) | touched->devices_added;
+  if ((there >> backend & 1) != 0
+      && (entry->device != 0
+          || entry->library->incarnation == xp_backend_incarnation ((XpBackend) backend)))
+    return TRUE;
+  xp_error_set (error, XP_ERROR_STALE_DEVICE,
+                &(XpErrorDetails){ .op = entry->row_name,
+                                   .plugin = entry->library->owner->name },
+                "%s fills a cell of a device that was given back: make the block at %s:%d again "
+                "when the device is registered",
+                entry->registration->location, entry->library->file, entry->library->line);
+  return FALSE;
+}
+
 static gboolean
 add_registration (Entry *entry, Touched *touched, GError **error)
 {
   static uint64_t sequence;
   Registration *registration = entry->registration;
   registration->sequence = ++sequence;
+  if (!check_key (entry, touched, error))
+    return FALSE;
   if (entry->row_name == NULL)
     {
       if (!check_fallback (registration, error))
@@ -265,6 +292,12 @@ add_namespace (Entry *entry, GError **error)
 static gboolean
 put_in (Entry *entry, Touched *touched, GError **error)
 {
+  if (entry->device != 0)
+    {
+      if (!xp_device_check (entry, touched->devices_gone, error))
+        return FALSE;
+      touched->devices_added |= XP_BIT (entry->device);
+    }
   if (entry->definition != NULL)
     entry->is_in_table = add_definition (entry, touched, error);
   else if (entry->registration != NULL)
@@ -280,6 +313,8 @@ take_out (Entry *entry, Touched *touched)
   if (!entry->is_in_table)
     return;
   entry->is_in_table = false;
+  if (entry->device != 0)
+    touched->devices_gone |= XP_BIT (entry->device);
   if (entry->row != NULL)
     touch (touched, entry->row);
   if (entry->definition != NULL)
@@ -326,7 +361,8 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
   for (unsigned i = 0; i < transaction->added->len; i++)
     if (!put_in (transaction->added->pdata[i], touched, error))
       return FALSE;
-  return TRUE;
+  touched->devices_gone &= ~touched->devices_added;
+  return touched->devices_gone == 0 || xp_devices_check_unused (touched->devices_gone, error);
 }
 
 static void
@@ -349,9 +385,14 @@ publish_row (Row *row, G_GNUC_UNUSED void *data)
   row->is_dirty = false;
 }
 
+/* Devices go before their cells do and come after them. */
 static void
-publish (const Touched *touched)
+publish (const XpTransaction *transaction, const Touched *touched)
 {
+  if ((touched->devices_gone | touched->devices_added) != 0)
+    xp_backends_change (touched->devices_gone, touched->devices_added);
+  for (uint64_t bits = touched->devices_gone; bits != 0; bits &= bits - 1)
+    xp_memory_forget_backend ((XpBackend) __builtin_ctzll (bits));
   if (touched->fallbacks)
     {
       xp_fallbacks_changed ();
@@ -359,6 +400,13 @@ publish (const Touched *touched)
     }
   for (unsigned i = 0; i < touched->rows->len; i++)
     publish_row (touched->rows->pdata[i], NULL);
+  if (touched->devices_added != 0)
+    {
+      for (unsigned i = 0; i < transaction->added->len; i++)
+        if (((Entry *) transaction->added->pdata[i])->device != 0)
+          xp_device_set_owner (transaction->added->pdata[i]);
+      xp_backends_bring (touched->devices_added);
+    }
   __atomic_add_fetch (&generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -372,7 +420,7 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
   gboolean done = make_changes (transaction, &touched, error)
                   && (check == NULL || check (transaction, data, error));
   if (done)
-    publish (&touched);
+    publish (transaction, &touched);
   else
     take_changes_back (transaction, &touched);
   g_mutex_unlock (&xp_table_lock);

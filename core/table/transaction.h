@@ -9,8 +9,8 @@
 
 #include "table/row.h"
 
-/* One thing that a block brings: a namespace that it owns, a definition, or a registration. It
- * belongs to its block. */
+/* One thing that a block brings: a namespace that it owns, a definition, or a registration; or a
+ * device, with the core's registration to its autograd key. It belongs to its block. */
 typedef struct
 {
   XpLibrary *library;
@@ -18,6 +18,7 @@ typedef struct
   Registration *registration;
   char *row_name; /* NULL for a namespace and for a fallback */
   Row *row;       /* once it is in the table */
+  uint8_t device; /* the bit of a named backend, which the entry holds; else 0 */
   bool is_in_table;
 } Entry;
 
@@ -28,6 +29,7 @@ struct XpLibrary
   char *name_space; /* "_" for the wildcard */
   XpKey key;        /* of an IMPL block; CompositeImplicitAutograd for the catch-all */
   bool has_key;
+  unsigned incarnation; /* of the key's backend, where that is a named one */
   char *file;
   int line;
   XpOwner *owner;
@@ -41,6 +43,8 @@ typedef struct XpTransaction
   GPtrArray *removed; /* Entry */
   GPtrArray *added;   /* Entry */
   GError *error;      /* the first mistake made while it was filled */
+  XpOwner *replaced;  /* whom it will take out: a name of its devices may pass over */
+  uint64_t devices;   /* bits reserved for it */
 } XpTransaction;
 
 XpTransaction *xp_transaction_new (void);
@@ -51,6 +55,9 @@ void xp_transaction_free (XpTransaction *transaction);
 void xp_transaction_set_current (XpTransaction *transaction, XpOwner *owner);
 XpTransaction *xp_transaction_current (void);
 XpOwner *xp_transaction_current_owner (void);
+
+/* In a constructor nobody takes the error, so the transaction does; then it fails as a whole. */
+void xp_transaction_keep_error (XpTransaction *transaction, GError *local, GError **error);
 
 /* Takes all that @owner has registered out of the table. */
 void xp_transaction_remove_owner (XpTransaction *transaction, XpOwner *owner);
@@ -67,6 +74,12 @@ gboolean xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck c
 XpLibrary *xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *transaction,
                             GError **error);
 
+/* Hands an entry to the constructor's transaction, or puts it into the table at once. */
+gboolean xp_library_add (XpLibrary *library, Entry *entry, GError **error);
+
+/* Frees a block whose entries are not in the table, which its owner has no more. */
+void xp_library_forget (XpLibrary *library);
+
 /* Frees a block whose entries are not in the table. Registrations that a thread is inside wait
  * until it has left. */
 void xp_library_destroy (XpLibrary *library);
@@ -78,6 +91,14 @@ void xp_owner_destroy_libraries (XpOwner *owner);
  * about to be. */
 GPtrArray *xp_owner_kernels (XpOwner *owner);
 bool xp_kernels_contain (const XpKernel *kernel, void *kernels);
+
+/* --- devices.c --- */
+/* Whether the device of an entry may be in use now, under the lock. */
+gboolean xp_device_check (const Entry *entry, uint64_t gone, GError **error);
+/* Whether nothing is registered to the keys of these bits, under the lock. */
+gboolean xp_devices_check_unused (uint64_t bits, GError **error);
+/* The entry's device is its owner's from now on, under the lock. */
+void xp_device_set_owner (const Entry *entry);
 
 /* How many rows and registrations of @owner are in the table. */
 void xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells);

@@ -33,8 +33,13 @@ set_unknown (const char *text, GError **error)
   GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
   uint8_t order[64];
   unsigned n = xp_backends_in_order (order);
+  uint64_t in_use = xp_backends_in_use ();
   for (unsigned i = 0; i < n; i++)
-    g_ptr_array_add (names, g_ascii_strdown (xp_backend_name ((XpBackend) order[i]), -1));
+    {
+      const char *name = xp_backend_name ((XpBackend) order[i]);
+      if (name != NULL && (in_use >> order[i] & 1) != 0)
+        g_ptr_array_add (names, g_ascii_strdown (name, -1));
+    }
   g_ptr_array_add (names, NULL);
   g_autofree char *list = g_strjoinv (", ", (char **) names->pdata);
   xp_error_set (
@@ -55,7 +60,7 @@ xp_device_parse (const char *text, XpDevice *device, GError **error)
     {
       int bit = __builtin_ctzll (bits);
       const char *name = xp_backend_name ((XpBackend) bit);
-      if (strlen (name) != n || g_ascii_strncasecmp (name, text, n) != 0
+      if (name == NULL || strlen (name) != n || g_ascii_strncasecmp (name, text, n) != 0
           || (colon != NULL && !parse_index (colon + 1, &device->index)))
         continue;
       for (size_t i = 0; i < n; i++)

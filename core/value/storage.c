@@ -49,14 +49,18 @@ xp_backend_set_memory (XpBackend backend, const XpMemoryClass *klass)
 }
 
 void
+xp_memory_forget_backend (XpBackend backend)
+{
+  __atomic_store_n (&memories[backend].klass, NULL, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&memories[backend].owner, NULL, __ATOMIC_SEQ_CST);
+}
+
+void
 xp_memory_forget (void *owner)
 {
   for (unsigned backend = 0; backend < 64; backend++)
     if (__atomic_load_n (&memories[backend].owner, __ATOMIC_SEQ_CST) == owner)
-      {
-        __atomic_store_n (&memories[backend].klass, NULL, __ATOMIC_SEQ_CST);
-        __atomic_store_n (&memories[backend].owner, NULL, __ATOMIC_SEQ_CST);
-      }
+      xp_memory_forget_backend ((XpBackend) backend);
 }
 
 /* Pins the owner first and looks again after: either whoever takes the class back sees the pin, or

@@ -40,6 +40,9 @@ void xp_storage_unref (XpStorage *storage);
 /* Takes back every memory class that @owner has set. */
 void xp_memory_forget (void *owner);
 
+/* Takes back the memory class of a backend that is given back. */
+void xp_memory_forget_backend (XpBackend backend);
+
 /* Whether tensors made now carry no autograd keys, on this thread. */
 bool xp_inference_mode (void);
 void xp_set_inference_mode (bool enabled);

@@ -2,7 +2,7 @@
  *
  * tensor.c: making tensors and views of them.
  */
-#include "keys/keys.h"
+#include "keys/backends.h"
 #include "value/dtype.h"
 #include "value/storage.h"
 
@@ -109,6 +109,8 @@ tensor_new (XpDType dtype, XpInts shape, const int64_t *strides, int64_t numel, 
   Tensor *tensor = g_new0 (Tensor, 1);
   tensor->references = 1;
   tensor->device = (XpDevice){ device.backend, plain ? -1 : MAX (device.index, 0) };
+  if (G_UNLIKELY (xp_backend_is_named (device.backend)))
+    xp_backend_hold ((XpBackend) device.backend);
   tensor->head.dl.device = dlpack_device (tensor->device);
   tensor->head.dl.dtype = (DLDataType){ facts->dlpack_code, (uint8_t) (8 * facts->size), 1 };
   tensor->head.dtype = (uint8_t) dtype;
@@ -155,14 +157,30 @@ reach_of (XpInts shape, const int64_t *strides, int64_t numel, int64_t *reach, G
 static gboolean
 check_device (XpDevice device, GError **error)
 {
-  if (device.backend < 0 || device.backend > 63
-      || xp_backend_name ((XpBackend) device.backend) == NULL)
-    {
-      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "%d is the bit of no backend",
-                    device.backend);
-      return FALSE;
-    }
-  return TRUE;
+  if (device.backend >= 0 && device.backend <= 63
+      && (xp_backends_in_use () >> device.backend & 1) != 0)
+    return TRUE;
+  const char *name = xp_backend_name ((XpBackend) device.backend);
+  if (name != NULL)
+    xp_error_set (error, XP_ERROR_STALE_DEVICE, NULL,
+                  "no tensor can be made on the device '%s': whoever registered it has given it "
+                  "back, or is being loaded still",
+                  name);
+  else
+    xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "%d is the bit of no backend",
+                  device.backend);
+  return FALSE;
+}
+
+/* From the moment it holds the bit of its device the tensor keeps it; was it given back before? */
+static XpTensor *
+finish (Tensor *tensor, GError **error)
+{
+  if (G_LIKELY (!xp_backend_is_named (tensor->device.backend))
+      || check_device (tensor->device, error))
+    return &tensor->head;
+  xp_tensor_unref (&tensor->head);
+  return NULL;
 }
 
 static gboolean
@@ -203,7 +221,7 @@ xp_tensor_new_strided (XpDType dtype, XpInts shape, XpInts strides, XpDevice dev
   tensor->head.keys = tensor_keys (XP_FUNCTIONALITY_Dense, (XpBackend) device.backend);
   tensor->storage = storage;
   tensor->head.dl.data = storage->data;
-  return &tensor->head;
+  return finish (tensor, error);
 }
 
 XpTensor *
@@ -313,7 +331,7 @@ xp_tensor_new_with_layout (const XpLayoutClass *klass, void *data, XpDType dtype
   tensor->klass = klass;
   tensor->layout_data = data;
   tensor->owner = xp_pin_at (klass);
-  return &tensor->head;
+  return finish (tensor, error);
 }
 
 void *
@@ -356,8 +374,11 @@ xp_tensor_unref (XpTensor *tensor)
   if (tensor->dl.shape != full->inline_sizes)
     g_free (tensor->dl.shape);
   void *owner = full->owner;
+  int backend = full->device.backend;
   g_free (full);
   xp_unpin (owner);
+  if (G_UNLIKELY (xp_backend_is_named (backend)))
+    xp_backend_release ((XpBackend) backend);
 }
 
 XpDevice

@@ -333,28 +333,51 @@ XP_PUBLIC bool xp_alias_contains (XpKey alias, XpKey key);
  * @backend: (out): its bit
  * @error: return location for an error
  *
- * Gives a plugin's device a bit of its own, below Meta. Its keys are named after it: "npu",
- * "Sparsenpu", "Autogradnpu"; its device is the name in lower case, "npu:0".
+ * Gives a device a bit of its own, below Meta. Its keys are named after it: "npu", "Sparsenpu",
+ * "Autogradnpu", the last of which is passed over until it has a kernel; the device is the name in
+ * lower case, "npu:0". The device belongs to the plugin whose code calls this, or to the program;
+ * its owner gets the same bit again when it asks again. In a plugin's constructor or probe it is
+ * part of the load, and nobody else sees it before that has succeeded: see XP_BACKEND(). In a swap
+ * the name passes over from the old plugin, with its bit and its tensors.
  *
  * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner),
- * %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all 48 bits are in use.
+ * %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all 48 bits are in use or
+ * held by tensors of devices that were given back.
  *
  * Returns: %TRUE on success
  */
 XP_PUBLIC gboolean xp_backend_register (const char *name, XpBackend *backend, GError **error);
 
 /**
+ * xp_backend_unregister:
+ * @name: the name of a device that the caller has registered
+ * @error: return location for an error
+ *
+ * Gives the bit of a device back; unloading a plugin does that for its own. A call with a tensor of
+ * the device fails with %XP_ERROR_STALE_DEVICE from then on; the bit is given to no other device
+ * before the last of them is gone. The name may be registered again at once, and gets a fresh bit.
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT where the caller has no such device, %XP_ERROR_IN_USE where
+ * kernels or fallbacks of others are registered to its keys, %XP_ERROR_NESTED_LOAD in a
+ * constructor.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_backend_unregister (const char *name, GError **error);
+
+/**
  * xp_backend_name:
  *
- * Returns: (transfer none): the name of the dense key of @backend ("CPU", "npu"), or %NULL for a
- *   bit that nobody has named
+ * Returns: (transfer none): the name of the dense key of @backend ("CPU", "npu"), also while
+ *   tensors of it outlive it, or %NULL for a bit without a name; lives as long as the process
  */
 XP_PUBLIC const char *xp_backend_name (XpBackend backend);
 
 /**
  * xp_backends_in_use:
  *
- * Returns: a bit for every backend that has a name
+ * Returns: a bit for every backend that a tensor can be made on: the built-in ones, and those that
+ *   are registered
  */
 XP_PUBLIC uint64_t xp_backends_in_use (void);
 
@@ -468,6 +491,17 @@ static inline XpKeySet
 xp_key_set_remove (XpKeySet set, XpKey key)
 {
   return xp_key_set_difference (set, xp_key_set (key));
+}
+
+/**
+ * xp_key_set_full:
+ *
+ * Returns: the set with every functionality and every backend
+ */
+static inline XpKeySet
+xp_key_set_full (void)
+{
+  return (XpKeySet){ (XP_BIT (XP_N_FUNCTIONALITIES) - 1) & ~(uint64_t) 1, ~(uint64_t) 0 };
 }
 
 /**

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * devices.c: named backends: who has which, and how they come and go with their owner.
+ *
+ * A device is an entry of a block of its own, so that it is published, taken back and passed over
+ * with the rest of a transaction. With it comes the core's fallthrough at its autograd key, as the
+ * built-in backends have one.
+ */
+#include "table/transaction.h"
+
+#include <string.h>
+
+static const XpOwner *owners[64];
+
+const XpOwner *
+xp_device_owner (XpBackend backend)
+{
+  const XpOwner *owner = __atomic_load_n (&owners[backend], __ATOMIC_ACQUIRE);
+  return owner != NULL ? owner : &xp_core_owner;
+}
+
+static void
+set_owner (int device, const XpOwner *owner)
+{
+  __atomic_store_n (&owners[device], owner, __ATOMIC_RELEASE);
+}
+
+void
+xp_device_set_owner (const Entry *entry)
+{
+  set_owner (entry->device, entry->library->owner);
+}
+
+static void
+set_taken (const char *name, const char *other, const char *owner, GError **error)
+{
+  xp_error_set (error, XP_ERROR_BACKEND_EXISTS,
+                &(XpErrorDetails){ .plugin = (char *) other, .key = (char *) name },
+                "the device name '%s' is taken by %s; %s asks for it too", name, other, owner);
+}
+
+gboolean
+xp_device_check (const Entry *entry, uint64_t gone, GError **error)
+{
+  XpBackend device = (XpBackend) entry->device;
+  const char *name = xp_backend_name (device);
+  uint64_t others = xp_backends_in_use () & ~gone & ~XP_BIT (device);
+  for (; others != 0; others &= others - 1)
+    {
+      XpBackend other = (XpBackend) __builtin_ctzll (others);
+      if (strcmp (xp_backend_name (other), name) != 0)
+        continue;
+      set_taken (name, xp_device_owner (other)->name, entry->library->owner->name, error);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* A use of a device that is about to go. */
+typedef struct
+{
+  uint64_t bits;
+  const Registration *found;
+} Use;
+
+static void
+look_for_use (const GPtrArray *list, Use *use)
+{
+  for (unsigned i = 0; i < list->len && use->found == NULL; i++)
+    {
+      const Registration *registration = list->pdata[i];
+      int backend = xp_key_backend (registration->key);
+      if (backend >= 0 && (use->bits >> backend & 1) != 0)
+        use->found = registration;
+    }
+}
+
+static void
+look_in_row (Row *row, void *data)
+{
+  look_for_use (row->registrations, data);
+}
+
+gboolean
+xp_devices_check_unused (uint64_t bits, GError **error)
+{
+  Use use = { bits, NULL };
+  xp_rows_visit (look_in_row, &use);
+  look_for_use (xp_fallbacks, &use);
+  if (use.found == NULL)
+    return TRUE;
+  const char *key = xp_key_name (use.found->key);
+  const char *owner = use.found->owner->name;
+  const char *row = use.found->row != NULL ? use.found->row->name : NULL;
+  xp_error_set (error, XP_ERROR_IN_USE,
+                &(XpErrorDetails){ .op = (char *) row,
+                                   .key = (char *) key,
+                                   .candidates = (char *[]){ (char *) owner, NULL } },
+                "the device '%s' is in use: %s fills %s [%s], %s; unload or release that first",
+                xp_backend_name ((XpBackend) xp_key_backend (use.found->key)), owner,
+                row != NULL ? row : "the fallback", key, use.found->location);
+  return FALSE;
+}
+
+static gboolean
+name_is_well_formed (const char *name)
+{
+  if (!g_ascii_isalpha (name[0]) || strlen (name) > 32)
+    return FALSE;
+  for (const char *c = name; *c != '\0'; c++)
+    if (!g_ascii_isalnum (*c))
+      return FALSE;
+  return TRUE;
+}
+
+/* The block that brings the device; it holds the bit already. */
+static gboolean
+add_device (int device, XpOwner *owner, XpTransaction *transaction, GError **error)
+{
+  const XpLibraryBlock block = {
+    sizeof block, XP_LIBRARY_KIND_IMPL, __LINE__, "_", NULL, __FILE__, NULL
+  };
+  XpLibrary *library = xp_library_make (&block, owner, transaction, NULL);
+  Registration *registration = g_new0 (Registration, 1);
+  registration->kernel.boxed = xp_fallthrough;
+  registration->key = xp_key_of (XP_FUNCTIONALITY_AutogradFunctionality, (unsigned) device);
+  registration->owner = &xp_core_owner;
+  registration->priority = xp_core_owner.priority;
+  registration->is_fallthrough = true;
+  registration->file = g_strdup (__FILE__);
+  registration->line = block.line;
+  registration->location = g_strdup_printf ("registered at %s:%d", __FILE__, block.line);
+  Entry *entry = g_new0 (Entry, 1);
+  entry->registration = registration;
+  entry->device = (uint8_t) device;
+  gboolean done = xp_library_add (library, entry, error);
+  library->transaction = NULL;
+  if (!done)
+    xp_library_forget (library);
+  return done;
+}
+
+static bool
+is_added (const XpTransaction *transaction, int device)
+{
+  for (unsigned i = 0; i < transaction->added->len; i++)
+    if (((const Entry *) transaction->added->pdata[i])->device == device)
+      return true;
+  return false;
+}
+
+/* The bit of @name for @owner, or -1. */
+static int
+register_device (const char *name, XpOwner *owner, XpTransaction *transaction, GError **error)
+{
+  int taken_by;
+  g_autofree char *key = NULL;
+  int device = xp_backend_reserve (name, &taken_by, &key);
+  if (device >= 0)
+    {
+      set_owner (device, owner);
+      if (transaction != NULL)
+        {
+          transaction->devices |= XP_BIT (device);
+          xp_backends_set_own (transaction->devices);
+        }
+      return add_device (device, owner, transaction, error) ? device : -1;
+    }
+  if (device == XP_BACKEND_NONE_LEFT)
+    {
+      xp_error_set (error, XP_ERROR_LIMIT, NULL,
+                    "no bit is left for the device '%s': all %d are in use, or held by tensors of "
+                    "devices that were given back",
+                    name, XP_BACKEND_LAST_NAMED - XP_BACKEND_FIRST_NAMED + 1);
+      return -1;
+    }
+  if (taken_by >= 0 && strcmp (name, xp_backend_name ((XpBackend) taken_by)) == 0)
+    {
+      const XpOwner *other = xp_device_owner ((XpBackend) taken_by);
+      if (other == owner || (transaction != NULL && is_added (transaction, taken_by)))
+        return taken_by;
+      if (transaction != NULL && transaction->replaced == other)
+        {
+          xp_backend_hold ((XpBackend) taken_by);
+          return add_device (taken_by, owner, transaction, error) ? taken_by : -1;
+        }
+    }
+  g_autofree char *other = taken_by >= 0
+                               ? g_strdup (xp_device_owner ((XpBackend) taken_by)->name)
+                               : g_strdup_printf ("the key %s", key);
+  set_taken (name, other, owner->name, error);
+  return -1;
+}
+
+gboolean
+xp_backend_register (const char *name, XpBackend *backend, GError **error)
+{
+  g_return_val_if_fail (name != NULL && backend != NULL, FALSE);
+  XpTransaction *transaction = xp_transaction_current ();
+  XpOwner *owner = transaction != NULL ? xp_transaction_current_owner ()
+                                       : xp_owner_at (__builtin_return_address (0));
+  GError *local = NULL;
+  int device = -1;
+  if (name_is_well_formed (name))
+    device = register_device (name, owner, transaction, &local);
+  else
+    xp_error_set (&local, XP_ERROR_INVALID_ARGUMENT, NULL,
+                  "'%s' is no name for a device: expected a letter, then letters and digits, 32 "
+                  "at most",
+                  name);
+  if (local != NULL)
+    {
+      xp_transaction_keep_error (transaction, local, error);
+      return FALSE;
+    }
+  *backend = (XpBackend) device;
+  return TRUE;
+}
+
+/* Takes the block of the device from its owner, so that only one thread gives it back. */
+static XpLibrary *
+claim (XpOwner *owner, int device)
+{
+  XpLibrary *library = NULL;
+  g_mutex_lock (&xp_table_lock);
+  for (unsigned i = 0; i < owner->libraries->len && library == NULL; i++)
+    {
+      XpLibrary *other = owner->libraries->pdata[i];
+      if (other->entries->len == 1 && ((const Entry *) other->entries->pdata[0])->device == device)
+        library = g_ptr_array_remove_index (owner->libraries, i);
+    }
+  g_mutex_unlock (&xp_table_lock);
+  return library;
+}
+
+static gboolean
+give_back (XpOwner *owner, XpLibrary *library, GError **error)
+{
+  XpTransaction *transaction = xp_transaction_new ();
+  g_ptr_array_add (transaction->removed, library->entries->pdata[0]);
+  gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
+  xp_transaction_free (transaction);
+  if (done)
+    xp_library_destroy (library);
+  else
+    {
+      g_mutex_lock (&xp_table_lock);
+      g_ptr_array_add (owner->libraries, library);
+      g_mutex_unlock (&xp_table_lock);
+    }
+  return done;
+}
+
+gboolean
+xp_backend_unregister (const char *name, GError **error)
+{
+  g_return_val_if_fail (name != NULL, FALSE);
+  XpTransaction *transaction = xp_transaction_current ();
+  GError *local = NULL;
+  if (transaction != NULL)
+    {
+      xp_error_set (&local, XP_ERROR_NESTED_LOAD, NULL,
+                    "a constructor, probe or fini gives the device '%s' back; unloading does that",
+                    name);
+      xp_transaction_keep_error (transaction, local, error);
+      return FALSE;
+    }
+  XpOwner *owner = xp_owner_at (__builtin_return_address (0));
+  int device = xp_backend_find (name);
+  XpLibrary *library = xp_backend_is_named (device) ? claim (owner, device) : NULL;
+  if (library != NULL)
+    return give_back (owner, library, error);
+  xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, &(XpErrorDetails){ .key = (char *) name },
+                "%s has no device '%s' to give back%s%s", owner->name, name,
+                device < 0 ? "" : "; it belongs to ",
+                device < 0 ? "" : xp_device_owner ((XpBackend) device)->name);
+  return FALSE;
+}
