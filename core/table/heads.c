@@ -11,6 +11,8 @@
 enum
 {
   MOST_WORDS = XP_ROW_STRIPES + 64 * XP_ROW_STRIPE,
+  /* A row that grows leaves its smaller block behind, and so grows by more. */
+  STRIPES_AT_FIRST = 4,
   STRIPES_AT_A_TIME = 8
 };
 
@@ -49,13 +51,14 @@ xp_key_cell_index (XpKey key)
   return slot->base + (stripe & slot->stride_mask);
 }
 
-/* Stripes from the first to that of the highest named backend. */
+/* How many stripes the block of @head has next: up to that of the highest named backend. */
 static unsigned
-stripes_needed (void)
+stripes_needed (const Head *head)
 {
   uint64_t named = xp_backends_known () & ~XP_BIT (XP_BACKEND_Meta);
   unsigned n = 64 - (unsigned) __builtin_clzll (named) + 1;
-  return (n + STRIPES_AT_A_TIME - 1) / STRIPES_AT_A_TIME * STRIPES_AT_A_TIME;
+  unsigned at_a_time = head->cells == NULL ? STRIPES_AT_FIRST : STRIPES_AT_A_TIME;
+  return n <= head->n_stripes ? head->n_stripes : (n + at_a_time - 1) / at_a_time * at_a_time;
 }
 
 /* Which arguments a call looks at for keys. */
@@ -101,7 +104,7 @@ static void
 publish_live (Row *row, Head *head)
 {
   XpCell computed[MOST_WORDS];
-  unsigned n_stripes = stripes_needed ();
+  unsigned n_stripes = stripes_needed (head);
   unsigned n_words = XP_ROW_STRIPES + n_stripes * XP_ROW_STRIPE;
   xp_row_compute (row, computed, n_stripes);
   if (head->n_stripes < n_stripes)

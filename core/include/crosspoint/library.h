@@ -217,6 +217,24 @@ XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
   XP_LIBRARY_BLOCK_ (XP_LIBRARY_KIND_IMPL, #ns, #key, m, XP_NOTE_ABI_ "\0fills=" #ns "/" #key,     \
                      __COUNTER__)
 
+/**
+ * XP_BACKEND:
+ * @name: the name of a device, as a bare word
+ *
+ * Registers a device before any block of the same object runs, so that blocks may name its keys:
+ * `XP_BACKEND (npu)`, `XP_LIBRARY_IMPL (myops, npu, m)`. See xp_backend_register(); a mistake fails
+ * the load as a whole. Its bit is in `xp_backend_npu` then.
+ */
+#define XP_BACKEND(name) XP_BACKEND_BLOCK_ (name, __COUNTER__)
+
+#define XP_BACKEND_BLOCK_(name, id)                                                                \
+  static G_GNUC_UNUSED XpBackend xp_backend_##name;                                                \
+  XP_NOTE_RECORD_ (XP_NOTE_ABI_ "\0device=" #name, id)                                             \
+  __attribute__ ((constructor (102), used)) static void XP_PASTE (xp_backend_block_, id) (void)    \
+  {                                                                                                \
+    xp_backend_register (#name, &xp_backend_##name, NULL);                                         \
+  }
+
 /* --- The same at run time. ------------------------------------------------------------------- */
 
 /**

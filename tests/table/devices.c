@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * devices.c: named devices of the program: given back and registered again, what calls with their
+ * tensors say, and how large rows become.
+ */
+#include "table/blocks.h"
+
+#include <malloc.h>
+
+static XpBackend
+registered (const char *name)
+{
+  GError *error = NULL;
+  XpBackend backend;
+  xp_backend_register (name, &backend, &error);
+  assert_no_error (error);
+  return backend;
+}
+
+static void
+unregister (const char *name)
+{
+  GError *error = NULL;
+  xp_backend_unregister (name, &error);
+  assert_no_error (error);
+}
+
+START_TEST (forty_at_once)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  define (rows, "foo(Tensor x) -> Tensor");
+  XpLibrary *blocks[40];
+  XpTensor *tensors[40], *gradients[40];
+  XpKeySet all = { XP_BIT (XP_FUNCTIONALITY_Dense), 0 };
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      /* Registered in another order than that of their names. */
+      g_autofree char *name = g_strdup_printf ("dev%02u", i * 7 % 40);
+      g_autofree char *autograd = g_strconcat ("Autograd", name, NULL);
+      XpBackend backend = registered (name);
+      all.backend |= XP_BIT (backend);
+      tensors[i] = tensor_of (XP_FUNCTIONALITY_Dense, backend);
+      gradients[i] = tensor_of (XP_FUNCTIONALITY_Sparse, backend);
+      blocks[i] = impl_new ("op", name);
+      record_at (blocks[i], "foo", (int) i + 1);
+      g_autoptr (XpLibrary) own = impl_new ("op", autograd);
+      record_at (own, "foo", (int) i + 101);
+      ck_assert_int_eq (line_called ("op::foo", tensors[i]), (int) i + 101);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    ck_assert_int_eq (line_called ("op::foo", tensors[i]), (int) i + 1);
+  assert_table_is_sound ();
+  g_autofree char *text = xp_key_set_to_string (all);
+  for (unsigned i = 0; i + 1 < G_N_ELEMENTS (blocks); i++)
+    {
+      g_autofree char *pair = g_strdup_printf ("dev%02u, dev%02u", i, i + 1);
+      ck_assert_msg (strstr (text, pair) != NULL, "%s is not in %s", pair, text);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("dev%02u", i * 7 % 40);
+      xp_library_free (blocks[i]);
+      unregister (name);
+      xp_tensor_unref (tensors[i]);
+      xp_tensor_unref (gradients[i]);
+    }
+  assert_table_is_sound ();
+}
+END_TEST
+
+static void
+assert_stale (const char *op, const XpValue *arguments, const char *part)
+{
+  GError *error = NULL;
+  ran = 0;
+  ck_assert_int_eq (call_named (op, arguments, &error), XP_FAILED);
+  ck_assert_int_eq (ran, 0);
+  assert_error (error, XP_ERROR_STALE_DEVICE, part);
+}
+
+START_TEST (every_kind_of_call_is_told)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  define (rows, "foo(Tensor x) -> Tensor");
+  define (rows, "two(Tensor a, Tensor b) -> Tensor");
+  define_tagged (rows, "mixed(Tensor a, Tensor b) -> Tensor", "mixed_devices");
+  define (rows, "list(Tensor[] all) -> Tensor");
+  static const char *const names[] = { "foo", "two", "mixed", "list" };
+  static const char *const keys[] = { "CPU", "Meta", "CompositeImplicitAutograd", "Autograd" };
+  XpLibrary *blocks[G_N_ELEMENTS (keys)];
+  for (unsigned i = 0; i < G_N_ELEMENTS (keys); i++)
+    {
+      blocks[i] = impl_new ("op", keys[i]);
+      for (unsigned j = 0; j < G_N_ELEMENTS (names); j++)
+        record_at (blocks[i], names[j], (int) i + 1);
+    }
+  XpBackend npu = registered ("npu");
+  g_autoptr (XpTensor) stale = tensor_of (XP_FUNCTIONALITY_Dense, npu);
+  g_autoptr (XpTensor) sparse = tensor_of (XP_FUNCTIONALITY_Sparse, npu);
+  g_autoptr (XpTensor) cpu = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
+  g_autoptr (XpTensor) meta = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_Meta);
+  unregister ("npu");
+  assert_table_is_sound ();
+
+  XpValue one = xp_value_tensor (stale);
+  assert_stale ("op::foo", &one, "op::foo: argument 0 (x) is on the device 'npu', which is gone: "
+                                 "the program has given it back; register it again");
+  one = xp_value_tensor (sparse);
+  assert_stale ("op::foo", &one, "argument 0 (x)");
+  XpValue with_cpu[] = { xp_value_tensor (cpu), xp_value_tensor (stale) };
+  assert_stale ("op::two", with_cpu, "argument 1 (b) is on the device 'npu'");
+  assert_stale ("op::mixed", with_cpu, "argument 1 (b)");
+  XpValue with_meta[] = { xp_value_tensor (stale), xp_value_tensor (meta) };
+  assert_stale ("op::two", with_meta, "argument 0 (a)");
+  assert_stale ("op::mixed", with_meta, "argument 0 (a)");
+  XpTensor *tensors[] = { cpu, stale };
+  g_auto (XpValue) list = xp_value_list (xp_list_new_tensor (tensors, 2));
+  assert_stale ("op::list", &list, "argument 0 (all)");
+  {
+    XP_BELOW_AUTOGRAD ();
+    one = xp_value_tensor (stale);
+    assert_stale ("op::foo", &one, "argument 0 (x)");
+  }
+  GError *error = NULL;
+  XpValue none = XP_NONE, result;
+  xp_operator_redispatch (operator_named ("op::foo"), stale->keys, &none, &result, &error);
+  assert_error (error, XP_ERROR_STALE_DEVICE, "a redispatch, is on the device 'npu'");
+
+  /* A row that is opened only now says the same. */
+  define (rows, "late(Tensor x) -> Tensor");
+  assert_stale ("op::late", &one, "argument 0 (x)");
+  assert_table_is_sound ();
+  g_autofree char *text = xp_key_set_to_string (xp_key_set_remove (stale->keys, XP_KEY_Autograd));
+  ck_assert_ptr_nonnull (strstr (text, "npu"));
+  for (unsigned i = 0; i < G_N_ELEMENTS (keys); i++)
+    xp_library_free (blocks[i]);
+}
+END_TEST
+
+START_TEST (a_tombstone_is_free_when_its_last_tensor_dies)
+{
+  GError *error = NULL;
+  XpBackend first = registered ("npu"), other;
+  XpTensor *tensor = tensor_of (XP_FUNCTIONALITY_Dense, first);
+  XpTensor *second = tensor_of (XP_FUNCTIONALITY_Sparse, first);
+  unregister ("npu");
+  ck_assert_int_eq (xp_backends_in_use () >> first & 1, 0);
+  ck_assert_str_eq (xp_backend_name (first), "npu");
+  XpBackend fresh = registered ("npu");
+  ck_assert_int_ne (fresh, first);
+  xp_tensor_unref (tensor);
+  ck_assert_str_eq (xp_backend_name (first), "npu");
+  xp_tensor_unref (second);
+  ck_assert_ptr_null (xp_backend_name (first));
+  /* The bit goes to another device, whose tensors are its own. */
+  other = registered ("tpu");
+  ck_assert_int_eq (other, first);
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  g_autoptr (XpLibrary) tpu = impl_new ("op", "tpu");
+  define (rows, "foo(Tensor x) -> Tensor");
+  record_at (tpu, "foo", 7);
+  g_autoptr (XpTensor) on_tpu = tensor_of (XP_FUNCTIONALITY_Dense, other);
+  ck_assert_int_eq (line_called ("op::foo", on_tpu), 7);
+
+  ck_assert (!xp_backend_unregister ("tpu", &error));
+  assert_error (error, XP_ERROR_IN_USE, "the program fills op::foo [tpu], registered at kernel.c:7");
+  ck_assert_int_eq (line_called ("op::foo", on_tpu), 7);
+  ck_assert (!xp_backend_unregister ("vpu", &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "no device 'vpu'");
+  ck_assert (!xp_backend_unregister ("CPU", &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "belongs to core");
+}
+END_TEST
+
+/* A block for a device does not fill the cells of the next device that gets the bit. */
+START_TEST (a_block_outlives_its_device)
+{
+  GError *error = NULL;
+  XpBackend npu = registered ("npu");
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  g_autoptr (XpLibrary) block = impl_new ("op", "npu");
+  define (rows, "foo(Tensor x) -> Tensor");
+  unregister ("npu");
+  const XpImplementation kernel = { .size = sizeof kernel,
+                                    .name = "foo",
+                                    .boxed = recording_kernel,
+                                    .file = "kernel.c",
+                                    .line = 1 };
+  ck_assert (!xp_library_impl (block, &kernel, &error));
+  assert_error (error, XP_ERROR_STALE_DEVICE, "the block at block.c:1");
+  ck_assert_int_eq (registered ("tpu"), npu);
+  ck_assert (!xp_library_impl (block, &kernel, &error));
+  assert_error (error, XP_ERROR_STALE_DEVICE, "the block at block.c:1");
+  assert_table_is_sound ();
+}
+END_TEST
+
+START_TEST (a_thousand_cycles)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  define (rows, "foo(Tensor x) -> Tensor");
+  g_autofree char *before = whole_table ();
+  size_t settled = 0;
+  for (unsigned i = 0; i < 1000; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("dev%u", i % 10);
+      XpBackend backend = registered (name);
+      ck_assert_int_eq (backend, XP_BACKEND_FIRST_NAMED);
+      XpLibrary *block = impl_new ("op", name);
+      record_at (block, "foo", (int) i + 1);
+      XpTensor *tensor = tensor_of (XP_FUNCTIONALITY_Dense, backend);
+      ck_assert_int_eq (line_called ("op::foo", tensor), (int) i + 1);
+      xp_library_free (block);
+      unregister (name);
+      xp_tensor_unref (tensor);
+      if (i == 100)
+        settled = mallinfo2 ().uordblks;
+    }
+  /* Nothing is left behind but what a few allocations more or less make. */
+  ck_assert_uint_le (mallinfo2 ().uordblks, settled + 4096);
+  g_autofree char *after = whole_table ();
+  ck_assert_str_eq (after, before);
+  assert_table_is_sound ();
+}
+END_TEST
+
+#ifndef __SANITIZE_ADDRESS__
+enum
+{
+  N_ROWS = 500
+};
+
+static char *
+row_schema (unsigned i)
+{
+  return g_strdup_printf ("row_%04u(Tensor x) -> Tensor", i);
+}
+
+/* The bytes that the table takes for each of some rows with a kernel, without their schemas. */
+static size_t
+size_of_rows (XpLibrary *rows, XpLibrary *cpu, unsigned first)
+{
+  XpSchema *schemas[N_ROWS];
+  size_t before = mallinfo2 ().uordblks;
+  for (unsigned i = 0; i < N_ROWS; i++)
+    {
+      g_autofree char *schema = row_schema (first + i);
+      schemas[i] = xp_schema_parse (schema, NULL);
+    }
+  size_t of_schemas = mallinfo2 ().uordblks - before;
+  before = mallinfo2 ().uordblks;
+  for (unsigned i = first; i < first + N_ROWS; i++)
+    {
+      g_autofree char *schema = row_schema (i);
+      g_autofree char *name = g_strndup (schema, strlen ("row_0000"));
+      define (rows, schema);
+      record_at (cpu, name, 1);
+    }
+  size_t of_rows = mallinfo2 ().uordblks - before;
+  for (unsigned i = 0; i < N_ROWS; i++)
+    xp_schema_unref (schemas[i]);
+  return (of_rows - of_schemas) / N_ROWS;
+}
+
+START_TEST (rows_stay_small)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  g_autoptr (XpLibrary) cpu = impl_new ("op", "CPU");
+  size_t bare = size_of_rows (rows, cpu, 0);
+  ck_assert_uint_gt (bare, 1536); /* the cells alone */
+  size_t before = mallinfo2 ().uordblks;
+  for (unsigned i = 0; i < 20; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("dev%u", i);
+      registered (name);
+      size_t grown = bare + (mallinfo2 ().uordblks - before) / N_ROWS;
+      if (i < 4) /* twenty with those that are built in; what the rows were before is kept */
+        ck_assert_uint_lt (grown, 5 * 1024);
+    }
+  /* Twenty named ones, besides the sixteen that are built in. */
+  size_t with_devices = size_of_rows (rows, cpu, N_ROWS);
+  ck_assert_uint_gt (with_devices, bare);
+  ck_assert_msg (with_devices < 4 * 1024, "a row takes %zu bytes, with twenty devices %zu", bare,
+                 with_devices);
+}
+END_TEST
+#endif
+
+static Suite *
+make_suite (void)
+{
+  Suite *suite = suite_create ("devices");
+  TCase *devices = tcase_create ("devices");
+  tcase_set_timeout (devices, 30);
+  tcase_add_test (devices, forty_at_once);
+  tcase_add_test (devices, every_kind_of_call_is_told);
+  tcase_add_test (devices, a_tombstone_is_free_when_its_last_tensor_dies);
+  tcase_add_test (devices, a_block_outlives_its_device);
+  tcase_add_test (devices, a_thousand_cycles);
+#ifndef __SANITIZE_ADDRESS__
+  tcase_add_test (devices, rows_stay_small);
+#endif
+  suite_add_tcase (suite, devices);
+  return suite;
+}
+
+int
+main (void)
+{
+  return run_suite (make_suite ());
+}
