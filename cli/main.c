@@ -114,15 +114,32 @@ run_command (const Command *command, char **words, Settings *settings)
   return report != NULL ? output_report (settings, report) : output_error (settings, NULL, error);
 }
 
+/* Also where the words before it are wrong, so that their error is JSON too. */
+static gboolean
+asks_for_json (char **words)
+{
+  for (; *words != NULL && strcmp (*words, "--") != 0; words++)
+    if (strcmp (*words, "--json") == 0)
+      return TRUE;
+  return FALSE;
+}
+
 static int
 run_words (char ***words, Settings *settings)
 {
   g_autoptr (GError) error = NULL;
-  if (!parse_settings (words, settings, &error))
+  gboolean json = asks_for_json (*words), good = parse_settings (words, settings, &error);
+  settings->json = json;
+  if (!good)
     return output_error (settings, NULL, error);
   if (settings->version)
     return print_version (settings);
   const char *name = (*words)[0] != NULL ? (*words)[1] : NULL;
+  if (name == NULL && settings->json)
+    {
+      g_set_error (&error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "expected a command");
+      return output_error (settings, NULL, error);
+    }
   if (name == NULL || strcmp (name, "help") == 0)
     {
       print_help (name != NULL ? stdout : stderr);

@@ -19,5 +19,8 @@ main (void)
     printf ("| `%s` | %s | %s | %s |\n", xp_error_name ((XpError) code),
             xp_error_class ((XpError) code), xp_error_meaning ((XpError) code),
             xp_error_next_step ((XpError) code));
+  puts ("\nIn the program's JSON `USAGE` (UsageError) is wrong use of the command line, with exit "
+        "code "
+        "2, and\n`OTHER` an error of another library.");
   return 0;
 }

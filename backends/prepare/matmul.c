@@ -103,14 +103,6 @@ check_expands (const XpTensor *self, XpInts target, GError **error)
   return TRUE;
 }
 
-/* Numbers of integer matrices are truncated, so only others are checked. */
-static gboolean
-check_factor (XpValue factor, XpDType dtype, GError **error)
-{
-  return (xp_dtype_category (dtype) < XP_CATEGORY_FLOAT && factor.tag == XP_TAG_FLOAT)
-         || prepare_check_scalar (factor, dtype, error);
-}
-
 XpTensor *
 prepare_addmm (XpTensor *self, XpTensor *mat1, XpTensor *mat2, XpValue beta, XpValue alpha,
                GError **error)
@@ -133,7 +125,7 @@ prepare_addmm (XpTensor *self, XpTensor *mat1, XpTensor *mat2, XpValue beta, XpV
     set_error (XP_ERROR_DTYPE, error, "self and mat2 must have the same dtype");
   else if (mat1->dtype != mat2->dtype)
     set_error (XP_ERROR_DTYPE, error, "mat1 and mat2 must have the same dtype");
-  else if (check_factor (beta, dtype, error) && check_factor (alpha, dtype, error))
+  else if (prepare_check_scalar (beta, dtype, error) && prepare_check_scalar (alpha, dtype, error))
     return g_steal_pointer (&result);
   return NULL;
 }

@@ -81,6 +81,9 @@ save_results (const GArray *values, GError **error)
     return set_value_error (error, "the call gives %u result%s, and -o is given %u time%s",
                             values->len, values->len == 1 ? "" : "s", n, n == 1 ? "" : "s");
   for (unsigned i = 0; i < n; i++)
+    if (g_strv_contains ((const char *const *) outputs + i + 1, outputs[i]))
+      return set_value_error (error, "-o %s is given for two results", outputs[i]);
+  for (unsigned i = 0; i < n; i++)
     {
       XpValue value = g_array_index (values, XpValue, i);
       if (value.tag != XP_TAG_TENSOR)

@@ -4,25 +4,54 @@
  */
 #include "commands/command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+static gboolean
+read_all (int fd, char **text, gsize *length, const char *what, GError **error)
+{
+  for (gsize room = 1 << 16;; room *= 2)
+    {
+      char *larger = g_try_realloc (*text, room);
+      if (larger == NULL)
+        {
+          xp_error_set (error, XP_ERROR_NO_MEMORY, NULL, "no memory for %s", what);
+          return FALSE;
+        }
+      *text = larger;
+      while (*length < room)
+        {
+          gssize n = read (fd, *text + *length, room - *length);
+          if (n == 0)
+            return TRUE;
+          if (n < 0 && errno != EINTR)
+            {
+              xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read %s: %s", what,
+                            g_strerror (errno));
+              return FALSE;
+            }
+          *length += (gsize) MAX (n, 0);
+        }
+    }
+}
 
 GBytes *
 command_read (const char *path, const char *what, GError **error)
 {
-  g_autoptr (GError) reason = NULL;
-  g_autoptr (GIOChannel) input = NULL;
-  char *text = NULL;
+  g_autofree char *text = NULL;
   gsize length = 0;
-  if (strcmp (path, "-") == 0)
+  gboolean is_input = strcmp (path, "-") == 0;
+  int fd = is_input ? STDIN_FILENO : open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
     {
-      input = g_io_channel_unix_new (0);
-      g_io_channel_set_encoding (input, NULL, NULL);
-      g_io_channel_read_to_end (input, &text, &length, &reason);
+      xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot open %s, %s: %s", what, path,
+                    g_strerror (errno));
+      return NULL;
     }
-  else
-    g_file_get_contents (path, &text, &length, &reason);
-  if (reason == NULL)
-    return g_bytes_new_take (text, length);
-  xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read %s: %s", what, reason->message);
-  return NULL;
+  gboolean done = read_all (fd, &text, &length, what, error);
+  if (!is_input)
+    close (fd);
+  return done ? g_bytes_new_take (g_steal_pointer (&text), length) : NULL;
 }

@@ -16,6 +16,11 @@ const GOptionEntry run_options[] = {
   { NULL },
 };
 
+enum
+{
+  MOST_BYTES = 64 << 20
+};
+
 static char *
 read_script (const char *path, GError **error)
 {
@@ -24,6 +29,14 @@ read_script (const char *path, GError **error)
   const char *text = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
   if (bytes == NULL)
     return NULL;
+  if (length > MOST_BYTES)
+    {
+      xp_error_set (error, XP_ERROR_LIMIT, NULL,
+                    "%s is too long for a script: it has %" G_GSIZE_FORMAT " bytes, at most %d "
+                    "are read; large tensors belong in .npy files",
+                    path, length, MOST_BYTES);
+      return NULL;
+    }
   if (g_utf8_validate (text, (gssize) length, NULL))
     return g_strndup (text, length);
   xp_error_set (error, XP_ERROR_FILE_FORMAT, NULL,

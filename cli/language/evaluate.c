@@ -126,8 +126,9 @@ function_tensor (const XpValue *positional, size_t n_positional, char **names, c
     else if (strcmp (names[i], "requires_grad") == 0 && named[i].tag == XP_TAG_BOOL)
       requires_grad = named[i].as.integer != 0;
     else
-      return set_value_error (error, "tensor() takes dtype=TYPE and requires_grad=True, not %s",
-                              names[i]);
+      return set_value_error (
+          error, "tensor() takes dtype=TYPE and requires_grad=True or False, not this %s",
+          names[i]);
   g_autoptr (XpTensor) tensor = tensor_from_value (positional[0], dtype, error);
   if (tensor == NULL || !xp_tensor_set_requires_grad (tensor, requires_grad, error))
     return FALSE;

@@ -66,6 +66,8 @@ expect_error (Session *session, const char *rest, GString *output, GError **erro
                                  (int) token.length, token.text);
     }
   g_autofree char *text = take_text (&rest);
+  if (expect_end (rest, NULL))
+    return set_syntax_error (error, "expected `expect error [CODE] [\"TEXT\"] STATEMENT`");
   g_autoptr (GError) found = NULL;
   g_autoptr (GString) ignored = g_string_new (NULL);
   if (session_run (session, rest, ignored, &found))
@@ -96,6 +98,9 @@ expect_text (Session *session, const char *text, const char *rest, GString *outp
 static double
 distance (XpValue a, XpValue b)
 {
+  if (a.tag == XP_TAG_INT && b.tag == XP_TAG_INT)
+    return (double) ((uint64_t) MAX (a.as.integer, b.as.integer)
+                     - (uint64_t) MIN (a.as.integer, b.as.integer));
   double real[2], imaginary[2];
   xp_scalar_to_complex (a, &real[0], &imaginary[0]);
   xp_scalar_to_complex (b, &real[1], &imaginary[1]);

@@ -143,6 +143,13 @@ word_value (const char *word, XpValue *value)
   return TRUE;
 }
 
+gboolean
+is_word_value (const char *word)
+{
+  XpValue value;
+  return word_value (word, &value);
+}
+
 static Expression *
 parse_word (const char **source, const Token *token, unsigned depth, GError **error)
 {
@@ -204,7 +211,7 @@ parse (const char **source, unsigned depth, GError **error)
   Token token;
   if (depth > MOST_DEPTH)
     {
-      set_syntax_error (error, "more than %d brackets one inside the other", MOST_DEPTH);
+      set_syntax_error (error, "more than %d brackets or signs one inside the other", MOST_DEPTH);
       return NULL;
     }
   if (!token_read (source, &token, error))

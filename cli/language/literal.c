@@ -40,7 +40,7 @@ take_dtype (XpValue value, int *dtype, GError **error)
                 : value.tag == XP_TAG_COMPLEX ? XP_COMPLEX64
                                               : xp_scalar_dtype (value);
   if (!xp_value_is_scalar (value))
-    return set_value_error (error, "a tensor is made of numbers, found a %s",
+    return set_value_error (error, "a tensor is made of numbers, found a value of type %s",
                             xp_tag_name ((XpTag) value.tag));
   *dtype = *dtype < 0 ? (int) own : (int) xp_dtype_promote ((XpDType) *dtype, own);
   return TRUE;

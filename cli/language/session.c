@@ -193,7 +193,7 @@ read_tensor (Session *session, const char **source, XpValue *value, const char *
   if (!session_read_one (session, source, value, error))
     return FALSE;
   return value->tag == XP_TAG_TENSOR
-         || set_value_error (error, "expected a tensor in `%s`, found a %s", usage,
+         || set_value_error (error, "expected a tensor in `%s`, found a value of type %s", usage,
                              xp_tag_name ((XpTag) value->tag));
 }
 
@@ -337,6 +337,10 @@ run_assignment (Session *session, const GPtrArray *targets, const char *source, 
   if (values->len != targets->len)
     return set_value_error (error, "%u name%s on the left, %u value%s on the right", targets->len,
                             targets->len == 1 ? "" : "s", values->len, values->len == 1 ? "" : "s");
+  for (unsigned i = 0; i < targets->len; i++)
+    if (is_word_value (targets->pdata[i]))
+      return set_value_error (error, "%s is a value of its own and cannot be given another",
+                              (char *) targets->pdata[i]);
   for (unsigned i = 0; i < targets->len; i++)
     {
       XpValue *kept = g_new (XpValue, 1);

@@ -59,6 +59,9 @@ gboolean take_symbol (const char **source, char symbol);
 /* Whether nothing is left but blanks and a comment; else an error. */
 gboolean expect_end (const char *source, GError **error);
 
+/* Whether a word means a value of its own, as True and float32 do. */
+gboolean is_word_value (const char *word);
+
 /* Parses an expression from *@source and moves behind it. */
 Expression *expression_parse (const char **source, GError **error);
 void expression_free (Expression *expression);

@@ -65,7 +65,7 @@ describe_absent (GString *text, const XpPluginInfo *info, const char *what, GPtr
       g_ptr_array_add (candidates, g_strdup (name));
     }
   else
-    g_string_append_printf (text, ", but is %s: %s", xp_plugin_state_name (info->state),
+    g_string_append_printf (text, ", but its state is %s: %s", xp_plugin_state_name (info->state),
                             info->reason != NULL ? info->reason : "");
 }
 

@@ -126,6 +126,16 @@ info_of_file (const char *path)
   return info;
 }
 
+static bool
+is_loaded_again (const XpPlugin *plugin)
+{
+  for (XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
+    if (other != plugin && strcmp (other->note->path, plugin->note->path) == 0
+        && xp_plugin_state (other) == XP_PLUGIN_LOADED)
+      return true;
+  return false;
+}
+
 XpPluginInfo **
 xp_plugins_now (unsigned *n_plugins)
 {
@@ -136,6 +146,12 @@ xp_plugins_now (unsigned *n_plugins)
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     {
       XpPluginInfo *info = xp_plugin_info (plugin);
+      /* A file that was loaded again has a record for each time; what is gone is history. */
+      if (info->state == XP_PLUGIN_UNLOADED && is_loaded_again (plugin))
+        {
+          xp_plugin_info_free (info);
+          continue;
+        }
       g_ptr_array_add (infos, info);
       g_hash_table_add (known, info->path);
     }

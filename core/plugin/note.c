@@ -311,11 +311,13 @@ xp_note_name_of_file (const char *path)
 }
 
 /* Whether all that the linker would map is in the file; if not, reading it would kill the process.
- */
+ * And whether its table of sections is, which lies last and leads to the note. */
 static bool
-has_its_segments (Elf *elf, uint64_t size)
+is_whole (Elf *elf, const GElf_Ehdr *file, uint64_t size)
 {
   size_t n;
+  if (file->e_shoff > size || (uint64_t) file->e_shnum * file->e_shentsize > size - file->e_shoff)
+    return false;
   if (elf_getphdrnum (elf, &n) != 0)
     return false;
   for (size_t i = 0; i < n; i++)
@@ -347,10 +349,10 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
   g_free (reading->info->machine);
   reading->info->machine = machine != NULL ? g_strdup (machine)
                                            : g_strdup_printf ("machine %u", header.e_machine);
-  if (!has_its_segments (elf, size))
+  if (!is_whole (elf, &header, size))
     {
       xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
-                    "%s is no plugin: it is cut short, a segment of it ends beyond its %" PRIu64
+                    "%s is no plugin: it is cut short, a part of it ends beyond its %" PRIu64
                     " bytes; build or copy it again",
                     path, size);
       return false;

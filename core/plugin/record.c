@@ -211,7 +211,7 @@ close_drained (G_GNUC_UNUSED void *data)
 void
 xp_plugin_unpin (XpPlugin *plugin)
 {
-  g_return_if_fail (plugin != NULL);
+  g_return_if_fail (plugin != NULL && __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST) > 0);
   /* Read first: after the last pin is gone another thread may close the plugin, though its record
    * stays. */
   if (__atomic_sub_fetch (&plugin->pins, 1, __ATOMIC_SEQ_CST) != 0

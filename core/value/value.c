@@ -66,6 +66,7 @@ xp_value_ref (XpValue value)
 void
 xp_value_clear (XpValue *value)
 {
+  g_return_if_fail (value != NULL);
   XpValue old = *value;
   *value = XP_NONE;
   if (old.tag == XP_TAG_TENSOR)

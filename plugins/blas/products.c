@@ -10,7 +10,9 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 
 XP_PLUGIN (BLAS_PLUGIN, "0.1.0", "Products of float32 and float64 matrices by " BLAS_NAME, "MIT")
 XP_PLUGIN_NOTE ("priority=" BLAS_PRIORITY)
@@ -30,10 +32,50 @@ static void (*dgemm) (int order, int transpose_a, int transpose_b, int m, int n,
                       double alpha, const double *a, int lda, const double *b, int ldb, double beta,
                       double *c, int ldc);
 
+static gboolean
+set_unsuitable (GError **error, const char *reason)
+{
+  xp_error_set (error, XP_ERROR_UNSUITABLE, &(XpErrorDetails){ .plugin = (char *) BLAS_PLUGIN },
+                "%s", reason);
+  return FALSE;
+}
+
+/* OpenBLAS takes 128 MiB of address space for each of its threads and one more for a caller, and
+ * where there is none it tries for ever, at the end of the process too. So it is not even opened
+ * then. */
+static gboolean
+has_room (void)
+{
+  size_t n_bytes = ((size_t) g_get_num_processors () + 1) << 27;
+  void *room = mmap (NULL, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room != MAP_FAILED)
+    munmap (room, n_bytes);
+  return room != MAP_FAILED;
+}
+
+/* The first product takes the work space, before others can take its place. */
+static gboolean
+take_work_space (GError **error)
+{
+  enum
+  {
+    SIZE = 256
+  };
+  g_autofree float *matrices = g_try_new0 (float, 3 * SIZE * SIZE);
+  if (matrices == NULL)
+    return set_unsuitable (error, "no memory for a first product");
+  sgemm (ROW_MAJOR, PLAIN, PLAIN, SIZE, SIZE, SIZE, 1, matrices, SIZE, matrices + SIZE * SIZE, SIZE,
+         0, matrices + 2 * SIZE * SIZE, SIZE);
+  return TRUE;
+}
+
 /* The library stays when the plugin goes: it has threads of its own, and may keep pointers. */
 gboolean
 xp_plugin_probe (GError **error)
 {
+  if (!has_room ())
+    return set_unsuitable (error, "no room for the work space of " BLAS_NAME
+                                  ", 128 MiB a processor; raise the limit on memory (ulimit -v)");
   void *library = dlopen (BLAS_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library != NULL)
     {
@@ -41,12 +83,12 @@ xp_plugin_probe (GError **error)
       *(void **) &dgemm = dlsym (library, "cblas_dgemm");
     }
   if (sgemm != NULL && dgemm != NULL)
-    return TRUE;
+    return take_work_space (error);
   const char *reason = dlerror ();
-  xp_error_set (error, XP_ERROR_UNSUITABLE, &(XpErrorDetails){ .plugin = (char *) BLAS_PLUGIN },
-                "no " BLAS_NAME ": %s; apt install " BLAS_PACKAGE,
-                reason != NULL ? reason : BLAS_LIBRARY " lacks cblas_sgemm or cblas_dgemm");
-  return FALSE;
+  g_autofree char *text = g_strdup_printf (
+      "no " BLAS_NAME ": %s; apt install " BLAS_PACKAGE,
+      reason != NULL ? reason : BLAS_LIBRARY " lacks cblas_sgemm or cblas_dgemm");
+  return set_unsuitable (error, text);
 }
 
 /**
@@ -199,6 +241,8 @@ addmm (XpCall *call, XpTensor *self, XpTensor *mat1, XpTensor *mat2, XpValue bet
 {
   if (!takes (self))
     return xp_call_decline (call, declined);
+  if (isnan (xp_scalar_to_double (beta)) || isnan (xp_scalar_to_double (alpha)))
+    return xp_call_decline (call, "only factors that are numbers; BLAS libraries drop a NaN");
   XpTensor *prepared = prepare_addmm (self, mat1, mat2, beta, alpha, error);
   return run_product (call, prepared, self, mat1, mat2, xp_scalar_to_double (beta),
                       xp_scalar_to_double (alpha), result, error);

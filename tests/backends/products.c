@@ -188,6 +188,23 @@ START_TEST (providers_check_as_cpu_does)
 }
 END_TEST
 
+/* BLIS drops a NaN by which the old result is multiplied. */
+START_TEST (a_provider_leaves_nan_to_others)
+{
+  if (!load_provider (providers[_i]))
+    return;
+  g_autoptr (XpTensor) a = counting (XP_INTS (2, 2));
+  for (unsigned i = 0; i < 2; i++)
+    {
+      g_autoptr (XpTensor) result = NULL;
+      XpValue nan = xp_value_float ((double) NAN), one = xp_value_int (1);
+      OK (xp_aten_addmm (a, a, a, i == 0 ? nan : one, i == 0 ? one : nan, &result, &error));
+      for (int j = 0; j < 4; j++)
+        ck_assert (isnan (((float *) xp_tensor_data (result))[j]));
+    }
+}
+END_TEST
+
 START_TEST (a_provider_is_unmapped)
 {
   if (!load_provider (providers[_i]))
@@ -214,6 +231,7 @@ make_suite (void)
                        XP_LENGTH (providers));
   tcase_add_loop_test (products, without_cpu_the_reason_is_told, 1, XP_LENGTH (providers));
   tcase_add_loop_test (products, providers_check_as_cpu_does, 0, XP_LENGTH (providers));
+  tcase_add_loop_test (products, a_provider_leaves_nan_to_others, 0, XP_LENGTH (providers));
   tcase_add_loop_test (products, a_provider_is_unmapped, 0, XP_LENGTH (providers));
   suite_add_tcase (suite, products);
   return suite;

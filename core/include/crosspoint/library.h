@@ -29,9 +29,9 @@ typedef struct XpLibrary XpLibrary;
 
 /**
  * XpLibraryKind:
- * @XP_LIBRARY_DEF: the one block that owns a namespace and defines its operators
- * @XP_LIBRARY_FRAGMENT: more definitions for a namespace
- * @XP_LIBRARY_IMPL: kernels for one key, or, in the wildcard namespace `_`, fallbacks
+ * @XP_LIBRARY_KIND_DEF: the one block that owns a namespace and defines its operators
+ * @XP_LIBRARY_KIND_FRAGMENT: more definitions for a namespace
+ * @XP_LIBRARY_KIND_IMPL: kernels for one key, or, in the wildcard namespace `_`, fallbacks
  */
 typedef enum
 {
