@@ -414,6 +414,7 @@ xp_plugin_load (const char *name, GError **error)
   else if (path != NULL)
     plugin = xp_load_file (path, NULL, error);
   g_mutex_unlock (&xp_load_lock);
+  xp_listeners_tell ();
   return plugin;
 }
 
@@ -458,6 +459,7 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
         successor = NULL;
     }
   g_mutex_unlock (&xp_load_lock);
+  xp_listeners_tell ();
   return successor;
 }
 
@@ -492,6 +494,7 @@ after_fork_in_child (void)
 {
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     plugin->is_being_left = false;
+  xp_listeners_after_fork ();
   after_fork ();
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "table/listeners.h"
 #include "table/transaction.h"
 
 #include <crosspoint/loader.h>

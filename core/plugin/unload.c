@@ -198,5 +198,6 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
         }
     }
   g_mutex_unlock (&xp_load_lock);
+  xp_listeners_tell ();
   return done;
 }

@@ -2,6 +2,7 @@
  *
  * library.c: blocks: checking what is registered in them, and handing it to a transaction.
  */
+#include "table/listeners.h"
 #include "table/transaction.h"
 
 #include <crosspoint/schema.h>
@@ -162,6 +163,7 @@ xp_library_add (XpLibrary *library, Entry *entry, GError **error)
   g_ptr_array_add (transaction->added, entry);
   gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
   xp_transaction_free (transaction);
+  xp_listeners_tell ();
   if (!done)
     {
       g_mutex_lock (&xp_table_lock);
@@ -421,6 +423,7 @@ xp_library_run (const XpLibraryBlock *block)
         xp_library_forget (library);
     }
   xp_transaction_free (transaction);
+  xp_listeners_tell ();
 }
 
 XpLibrary *
@@ -456,6 +459,7 @@ xp_library_free (XpLibrary *library)
   xp_transaction_commit (transaction, NULL, NULL, NULL);
   xp_transaction_free (transaction);
   xp_library_forget (library);
+  xp_listeners_tell ();
 }
 
 /* --- All blocks of one owner. --- */

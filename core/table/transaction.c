@@ -3,6 +3,7 @@
  * transaction.c: making changes to the table, and taking them back.
  */
 #include "table/transaction.h"
+#include "table/listeners.h"
 #include "value/storage.h"
 
 #include <string.h>
@@ -385,10 +386,23 @@ publish_row (Row *row, G_GNUC_UNUSED void *data)
   row->is_dirty = false;
 }
 
+static void
+note_definitions (const GPtrArray *entries, gboolean is_defined)
+{
+  for (unsigned i = 0; i < entries->len; i++)
+    {
+      const Entry *entry = entries->pdata[i];
+      if (entry->definition != NULL)
+        xp_listeners_note (entry->row, is_defined);
+    }
+}
+
 /* Devices go before their cells do and come after them. */
 static void
 publish (const XpTransaction *transaction, const Touched *touched)
 {
+  note_definitions (transaction->removed, FALSE);
+  note_definitions (transaction->added, TRUE);
   if ((touched->devices_gone | touched->devices_added) != 0)
     xp_backends_change (touched->devices_gone, touched->devices_added);
   for (uint64_t bits = touched->devices_gone; bits != 0; bits &= bits - 1)

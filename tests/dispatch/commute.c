@@ -182,16 +182,17 @@ history_clear (History *history)
     g_free (history->seen[i]);
 }
 
-/* Registers in one order and releases in another. */
+/* Registers in one order, where all is looked at the first time, and releases in another. */
 static void
-there_and_back (History *history, const unsigned *there, const unsigned *back)
+there_and_back (History *history, const unsigned *there, const unsigned *back, bool is_first)
 {
   GError *error = NULL;
   for (unsigned i = 0; i < history->commute->n; i++)
     {
       if (!make_step (history, there[i], &error))
         ck_abort_msg ("%.2000s", error->message);
-      look (history);
+      if (is_first || i + 1 == history->commute->n)
+        look (history);
     }
   for (unsigned i = 0; i < history->commute->n; i++)
     release_step (history, back[i]);
@@ -218,7 +219,7 @@ commute (const Commute *steps)
         {
           if (few > 0)
             shuffle (random, back, steps->n);
-          there_and_back (&history, there, back);
+          there_and_back (&history, there, back, i == 0);
         }
     }
   while (!steps->in_this_order && next_order (there, steps->n));

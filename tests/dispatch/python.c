@@ -111,7 +111,7 @@ COMMUTE (stale_implicit_nested, .n = 3, .steps = { DEF, IMPLICIT, KERNEL ("Neste
          .cells = "mmmmmmmmm")
 
 /* All that goes stale at once, and every alias. */
-COMMUTE (stale_all, .n = 5,
+COMMUTE (stale_all, .n = 5, .few = 12,
          .steps = { DEF, IMPLICIT, EXPLICIT, KERNEL ("SparseCPU"), KERNEL ("NestedTensorCPU") },
          .cells = "ddddAFFFd")
 
@@ -122,7 +122,7 @@ COMMUTE (all_aliases, .n = 6, .few = 10,
          .cells = "ddddaaaad")
 
 /* A fallthrough among them, and a fallback. */
-COMMUTE (fallthroughs_and_fallbacks, .n = 5, .few = 40,
+COMMUTE (fallthroughs_and_fallbacks, .n = 5, .few = 12,
          .steps = { DEF,
                     IMPLICIT,
                     { .key = "CPU", .is_fallthrough = true },

@@ -333,18 +333,19 @@ one_set (unsigned seed, XpTensor *tensor)
       if (g_rand_int_range (table.random, 0, 8) == 0)
         change_definition (&table, (unsigned) g_rand_int_range (table.random, 0, N_ROWS));
     }
+  for (unsigned row = 0; row < N_ROWS; row++)
+    if (table.definitions[row] == NULL && g_rand_boolean (table.random))
+      change_definition (&table, row);
   compare_all (&table, tensor);
   for (unsigned row = 0; row < N_ROWS; row++)
     if (table.definitions[row] == NULL)
       change_definition (&table, row);
-  compare_all (&table, tensor);
   for (unsigned i = 0; i < n; i++)
     if (g_rand_boolean (table.random))
       g_clear_pointer (&table.steps[i].block, xp_library_free);
   compare_all (&table, tensor);
   for (unsigned i = 0; i < n; i++)
     g_clear_pointer (&table.steps[i].block, xp_library_free);
-  compare_all (&table, tensor);
   for (unsigned row = 0; row < N_ROWS; row++)
     change_definition (&table, row);
   compare_all (&table, tensor);

@@ -238,6 +238,37 @@ XP_PUBLIC gboolean xp_table_has_computed_kernel (const char *name, XpKey key, GE
 XP_PUBLIC char **xp_table_dangling (void);
 
 /**
+ * XpTableListener:
+ * @name: `aten::add.Tensor`
+ * @is_defined: whether the operator has been defined, or its definition has gone
+ * @data: as given to xp_table_listen()
+ */
+typedef void (*XpTableListener) (const char *name, gboolean is_defined, void *data);
+
+/**
+ * xp_table_listen:
+ * @listener: called for every definition that comes or goes, never for kernels
+ * @data: given to it
+ * @destroy: (nullable): called with @data once @listener will not be called again
+ *
+ * Of the operators that are defined now, @listener is told first. Calls come after the change, in
+ * the order of changes, one at a time, on a thread that made one: usually that which made this one.
+ * A listener may register, load and listen; what that brings is told after it returns. The plugin
+ * that @listener lies in is pinned until the end.
+ *
+ * Returns: a number for xp_table_unlisten()
+ */
+XP_PUBLIC uint64_t xp_table_listen (XpTableListener listener, void *data, GDestroyNotify destroy);
+
+/**
+ * xp_table_unlisten:
+ * @number: what xp_table_listen() gave; any other is ignored
+ *
+ * Ends it. A call that another thread is making is not waited for; @destroy comes after it.
+ */
+XP_PUBLIC void xp_table_unlisten (uint64_t number);
+
+/**
  * xp_table_check:
  * @error: return location for an error
  *
