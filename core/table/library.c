@@ -56,15 +56,34 @@ set_invalid (const XpLibrary *library, GError **error, const char *format, ...)
   return FALSE;
 }
 
+/* The end of the identifier that @text begins with; @text where it begins with none. */
+static const char *
+skip_identifier (const char *text)
+{
+  if (g_ascii_isdigit (text[0]))
+    return text;
+  while (g_ascii_isalnum (*text) || *text == '_')
+    text++;
+  return text;
+}
+
 static gboolean
 name_is_well_formed (const char *name)
 {
-  if (!g_ascii_isalpha (name[0]) && name[0] != '_')
-    return FALSE;
-  for (const char *c = name; *c != '\0'; c++)
-    if (!g_ascii_isalnum (*c) && *c != '_')
-      return FALSE;
-  return TRUE;
+  const char *end = skip_identifier (name);
+  return end != name && *end == '\0';
+}
+
+/* NAME or NAME.OVERLOAD, with an overload that a schema may have. */
+static gboolean
+operator_name_is_well_formed (const char *name)
+{
+  const char *end = skip_identifier (name);
+  if (end == name || *end != '.')
+    return end != name && *end == '\0';
+  const char *overload = end + 1;
+  return name_is_well_formed (overload) && strcmp (overload, "default") != 0
+         && !g_str_has_prefix (overload, "__");
 }
 
 static gboolean
@@ -295,6 +314,9 @@ xp_library_def (XpLibrary *library, const XpDefinition *definition, GError **err
   if (definition->size < sizeof *definition || definition->schema == NULL
       || definition->file == NULL)
     set_invalid (library, &local, "a definition lacks its size, its schema or its file");
+  else if ((unsigned) definition->alias_analysis > XP_ALIAS_ANALYSIS_INTERNAL_SPECIAL_CASE)
+    set_invalid (library, &local, "%s:%d: there is no kind %d of alias analysis", definition->file,
+                 definition->line, (int) definition->alias_analysis);
   else
     library_def (library, definition, &local);
   return keep_error (library, local, error);
@@ -321,6 +343,10 @@ check_implementation (const XpLibrary *library, const XpImplementation *from, GE
         return set_invalid (library, error,
                             "fallback(...): a fallback needs a dispatch key: XP_LIBRARY_IMPL (_, "
                             "KEY, m)");
+      if (from->typed != NULL)
+        return set_invalid (library, error,
+                            "fallback(...): a fallback serves operators of every signature, so it "
+                            "has no typed form");
       return TRUE;
     }
   if (strcmp (library->name_space, "_") == 0 && strstr (from->name, "::") == NULL)
@@ -347,6 +373,12 @@ library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
       row_name = qualify (library, from->name, what, "operator name", error);
       if (row_name == NULL)
         return FALSE;
+      if (!operator_name_is_well_formed (row_name + strlen (library->name_space) + 2))
+        {
+          g_free (row_name);
+          return set_invalid (library, error,
+                              "%sexpected the name of an operator, NAME or NAME.OVERLOAD", what);
+        }
     }
   Registration *registration = g_new0 (Registration, 1);
   registration->kernel = (XpKernel){ from->boxed, from->typed, from->data };
@@ -397,6 +429,7 @@ void
 xp_library_run (const XpLibraryBlock *block)
 {
   g_return_if_fail (block != NULL && block->size >= sizeof *block);
+  g_return_if_fail ((unsigned) block->kind <= XP_LIBRARY_KIND_IMPL);
   XpTransaction *current = xp_transaction_current ();
   XpTransaction *transaction = current != NULL ? current : xp_transaction_new ();
   /* Outside of a load the object came in another way; its record is made for it. */
@@ -431,6 +464,7 @@ xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, con
                 int line, GError **error)
 {
   g_return_val_if_fail (name_space != NULL && file != NULL, NULL);
+  g_return_val_if_fail ((unsigned) kind <= XP_LIBRARY_KIND_IMPL, NULL);
   const XpLibraryBlock block = { sizeof block, kind, line, name_space, key, file, NULL };
   XpTransaction *current = xp_transaction_current ();
   if (current != NULL)

@@ -141,6 +141,27 @@ warn_of_override (const Override *override)
                     override->new_);
 }
 
+/* What a kernel takes must be known, also of one that waits for its row. */
+static gboolean
+check_readable (const char *row_name, const Registration *registration, GError **error)
+{
+  if (registration->signature == NULL)
+    return TRUE;
+  GError *local = NULL;
+  g_autofree char *text = g_strconcat ("_", registration->signature, NULL);
+  g_autoptr (XpSchema) schema = xp_schema_parse (text, &local);
+  if (schema != NULL)
+    return TRUE;
+  xp_error_set (error, XP_ERROR_INVALID_REGISTRATION,
+                &(XpErrorDetails){ .op = (char *) row_name,
+                                   .key = (char *) xp_key_name (registration->key),
+                                   .plugin = registration->owner->name },
+                "the signature of the kernel %s for %s does not parse: %s", registration->location,
+                row_name, local->message);
+  g_error_free (local);
+  return FALSE;
+}
+
 /* Whether a kernel takes what the schema says; a kernel that does not say is believed. */
 static gboolean
 check_signature (const char *row_name, const Definition *definition,
@@ -151,9 +172,9 @@ check_signature (const char *row_name, const Definition *definition,
     return TRUE;
   g_autofree char *text = g_strconcat ("_", registration->signature, NULL);
   g_autofree char *expected = xp_schema_to_string (definition->schema);
-  g_autoptr (XpSchema) found = xp_schema_parse (text, error);
+  g_autoptr (XpSchema) found = xp_schema_parse (text, NULL);
   if (found == NULL)
-    return FALSE;
+    return check_readable (row_name, registration, error);
   g_autofree char *reason = xp_schema_difference (definition->schema, found);
   if (reason == NULL)
     return TRUE;
@@ -253,7 +274,8 @@ add_registration (Entry *entry, Touched *touched, GError **error)
       return TRUE;
     }
   Row *row = xp_row_make (entry->row_name);
-  if (!check_signature (row->name, row->definition, registration, error))
+  if (row->definition != NULL ? !check_signature (row->name, row->definition, registration, error)
+                              : !check_readable (row->name, registration, error))
     return FALSE;
   Registration *previous = xp_registrations_active (row->registrations, registration->key);
   xp_registrations_insert (row->registrations, registration);

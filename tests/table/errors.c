@@ -194,6 +194,13 @@ START_TEST (schemas_that_do_not_parse)
   assert_error (error, XP_ERROR_SCHEMA_SYNTAX, "default");
   error = error_of_def (fixture.owner, "");
   assert_error (error, XP_ERROR_SCHEMA_SYNTAX, "expected");
+  const XpDefinition definition = { .size = sizeof definition,
+                                    .schema = "bar(Tensor x) -> ()",
+                                    .alias_analysis = (XpAliasAnalysis) 5,
+                                    .file = "wrong.c",
+                                    .line = 9 };
+  ck_assert (!xp_library_def (fixture.owner, &definition, &error));
+  assert_error (error, XP_ERROR_INVALID_REGISTRATION, "wrong.c:9: there is no kind 5");
 }
 END_TEST
 
@@ -223,6 +230,15 @@ START_TEST (kernels_in_the_wrong_place)
   assert_error (error, XP_ERROR_INVALID_REGISTRATION, "impl(\"ns::foo\", ...)");
   error = error_of_impl (fixture.cpu, "foo(Tensor x) -> Tensor");
   assert_error (error, XP_ERROR_INVALID_REGISTRATION, "found a schema");
+  static const char *const names[] = {
+    "",     "ns::",        "two words",    "foo.",    ".foo",
+    "1foo", "foo.default", "foo.__name__", "foo.a.b", "ns::a::b"
+  };
+  for (unsigned i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      error = error_of_impl (fixture.cpu, names[i]);
+      assert_error (error, XP_ERROR_INVALID_REGISTRATION, "expected the name of an operator, NAME");
+    }
 }
 END_TEST
 
@@ -241,6 +257,14 @@ START_TEST (fallbacks_in_the_wrong_place)
   g_autoptr (XpLibrary) no_key = impl_new ("_", NULL);
   error = error_of_impl (no_key, NULL);
   assert_error (error, XP_ERROR_INVALID_REGISTRATION, "needs a dispatch key");
+  /* Callers of any signature would take a typed form for theirs. */
+  g_autoptr (XpLibrary) cuda = impl_new ("_", "CUDA");
+  XpImplementation typed = implementation_of (NULL);
+  typed.typed = (XpTypedFunction) recording_kernel;
+  typed.signature = "(Tensor _0) -> ()";
+  ck_assert (!xp_library_impl (cuda, &typed, &error));
+  assert_error (error, XP_ERROR_INVALID_REGISTRATION, "has no typed form");
+  g_clear_pointer (&cuda, xp_library_free);
   g_clear_pointer (&no_key, xp_library_free);
   fixture.generation = xp_table_generation ();
 }
@@ -303,6 +327,24 @@ START_TEST (a_kernel_that_does_not_fit)
   ck_assert_str_eq (details->key, "CPU");
   ck_assert_str_eq (details->plugin, "the program");
   assert_error (error, XP_ERROR_SCHEMA_MISMATCH, "reason: ");
+}
+END_TEST
+
+/* A signature that says nothing is refused at once, not when a definition comes. */
+START_TEST (a_signature_that_does_not_parse)
+{
+  static const char *const texts[] = { "", "Tensor", "(Tensor _0", "(Tensr _0) -> ()" };
+  for (unsigned i = 0; i < G_N_ELEMENTS (texts); i++)
+    for (unsigned pending = 0; pending < 2; pending++)
+      {
+        GError *error = NULL;
+        const XpImplementation implementation = misfit (pending ? "pending" : "foo", texts[i]);
+        ck_assert (!xp_library_impl (fixture.cpu, &implementation, &error));
+        ck_assert_str_eq (xp_error_get_details (error)->op, pending ? "ns::pending" : "ns::foo");
+        ck_assert_str_eq (xp_error_get_details (error)->key, "CPU");
+        assert_error (error, XP_ERROR_INVALID_REGISTRATION,
+                      "the signature of the kernel registered at wrong.c:9");
+      }
 }
 END_TEST
 
@@ -443,6 +485,7 @@ main (void)
   tcase_add_test (tests, fallbacks_in_the_wrong_place);
   tcase_add_test (tests, a_second_fallback_of_one_owner);
   tcase_add_loop_test (tests, a_kernel_that_does_not_fit, 0, G_N_ELEMENTS (misfits));
+  tcase_add_test (tests, a_signature_that_does_not_parse);
   tcase_add_loop_test (tests, a_definition_that_does_not_fit, 0, G_N_ELEMENTS (misfits));
   tcase_add_test (tests, what_fits_all_the_same);
   tcase_add_test (tests, refused_data_is_destroyed_once);
