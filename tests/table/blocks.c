@@ -152,6 +152,20 @@ beside_program (const char *name)
   return g_strdup_printf ("%s/%s.so", folder, name);
 }
 
+Open
+opener (const char *plugin)
+{
+  GError *error = NULL;
+  g_autofree char *path = beside_program (plugin);
+  g_autofree char *name = g_strdup_printf ("opener::open.%s", plugin);
+  XpValue address;
+  xp_plugin_load (path, &error);
+  assert_no_error (error);
+  xp_operator_call (operator_named (name), NULL, &address, &error);
+  assert_no_error (error);
+  return (Open) (uintptr_t) address.as.integer;
+}
+
 char *
 whole_table (void)
 {

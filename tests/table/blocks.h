@@ -60,6 +60,13 @@ void assert_table_is_sound (void);
 /* Takes the text, which it frees, and compares. */
 void assert_text (char *found, const char *expected);
 
+/* Opens a block; as xp_library_new(), but a plugin's opens blocks which that plugin owns. */
+typedef XpLibrary *(*Open) (XpLibraryKind kind, const char *name_space, const char *key,
+                            const char *file, int line, GError **error);
+
+/* Loads a plugin made of opener.c, and gives its function. */
+Open opener (const char *plugin);
+
 /* The plugin NAME.so that is built beside this program; free with g_free(). */
 char *beside_program (const char *name);
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "suite.h"
+#include "table/blocks.h"
 
 enum
 {
@@ -19,9 +19,6 @@ extern const char *const row_names[N_ROWS];
 extern const char *const declarations[N_ROWS];
 
 /* The program, and plugins that register for the test under their own name. */
-typedef XpLibrary *(*Open) (XpLibraryKind kind, const char *name_space, const char *key,
-                            const char *file, int line, GError **error);
-
 typedef struct
 {
   const char *name;

@@ -4,7 +4,6 @@
  * in between, beside the model: every cell, the dump, and where calls and redispatches go. A
  * failure names its seed: CROSSPOINT_MODEL_SEED=N CROSSPOINT_MODEL_SETS=1 repeats that set.
  */
-#include "table/blocks.h"
 #include "table/model.h"
 
 #include <stdlib.h>
@@ -361,24 +360,6 @@ number_of (const char *variable, unsigned otherwise)
   return text != NULL ? (unsigned) strtoul (text, NULL, 10) : otherwise;
 }
 
-/* Each plugin says where its function lies that opens blocks. */
-static void
-load_owners (void)
-{
-  for (unsigned i = 1; i < N_OWNERS; i++)
-    {
-      GError *error = NULL;
-      g_autofree char *path = beside_program (owners[i].name);
-      g_autofree char *name = g_strdup_printf ("opener::open.%s", owners[i].name);
-      XpValue address;
-      xp_plugin_load (path, &error);
-      assert_no_error (error);
-      xp_operator_call (operator_named (name), NULL, &address, &error);
-      assert_no_error (error);
-      owners[i].open = (Open) (uintptr_t) address.as.integer;
-    }
-}
-
 static GLogWriterOutput
 swallow (G_GNUC_UNUSED GLogLevelFlags level, G_GNUC_UNUSED const GLogField *fields,
          G_GNUC_UNUSED gsize n_fields, G_GNUC_UNUSED gpointer data)
@@ -393,7 +374,8 @@ START_TEST (random_sets_agree_with_the_model)
   ck_assert (xp_backend_register ("tpu", &named, NULL));
   ck_assert (xp_backend_register ("npu", &named, NULL));
   all_keys = xp_key_list (&n_keys);
-  load_owners ();
+  for (unsigned i = 1; i < N_OWNERS; i++)
+    owners[i].open = opener (owners[i].name);
   g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
   XpKeySet own_keys = tensor->keys;
   unsigned seed = number_of ("CROSSPOINT_MODEL_SEED", 1);
