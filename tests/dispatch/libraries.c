@@ -366,6 +366,54 @@ START_TEST (a_listener_hears_of_plugins)
 }
 END_TEST
 
+/* Threads change at once; each operator is heard to come and go in turn, and all is told when both
+ * have ended. One listener at a time, without a lock, is why these need none. */
+enum
+{
+  N_CHANGES = 300
+};
+
+static unsigned n_heard;
+static bool is_defined_now[2];
+
+static void
+follow (const char *name, gboolean is_defined, G_GNUC_UNUSED void *data)
+{
+  static int n_inside;
+  unsigned which = name[strlen (name) - 1] == '1';
+  ck_assert_int_eq (g_atomic_int_add (&n_inside, 1), 0);
+  g_thread_yield ();
+  ck_assert (is_defined_now[which] != is_defined);
+  is_defined_now[which] = is_defined;
+  n_heard++;
+  g_atomic_int_add (&n_inside, -1);
+}
+
+static void *
+come_and_go (void *schema_text)
+{
+  for (unsigned i = 0; i < N_CHANGES; i++)
+    {
+      XpLibrary *block = fragment_new ("_test");
+      define (block, schema_text);
+      xp_library_free (block);
+    }
+  return NULL;
+}
+
+START_TEST (listeners_hear_threads_in_order)
+{
+  uint64_t number = xp_table_listen (follow, NULL, NULL);
+  GThread *one = g_thread_new ("one", come_and_go, "op0() -> ()");
+  GThread *other = g_thread_new ("other", come_and_go, "op1() -> ()");
+  g_thread_join (one);
+  g_thread_join (other);
+  ck_assert_uint_eq (n_heard, 4 * N_CHANGES);
+  ck_assert (!is_defined_now[0] && !is_defined_now[1]);
+  xp_table_unlisten (number);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -386,6 +434,7 @@ main (void)
   tcase_add_test (tests, testDelayedListener);
   tcase_add_test (tests, a_listener_registers_and_leaves);
   tcase_add_test (tests, a_listener_hears_of_plugins);
+  tcase_add_test (tests, listeners_hear_threads_in_order);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }
