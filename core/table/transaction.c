@@ -111,17 +111,17 @@ touch (Touched *touched, Row *row)
 }
 
 static void
-note_override (Touched *touched, const Row *row, const Registration *previous,
-               const Registration *registration)
+note_override (Touched *touched, const Registration *previous, const Registration *registration)
 {
+  const Row *row = registration->row;
   if (previous == NULL || previous->priority != registration->priority
       || previous->owner == &xp_core_owner)
     return;
   Override *override = g_new0 (Override, 1);
-  override->op = row->definition != NULL ? xp_schema_to_string (row->definition->schema)
-                                         : g_strdup (row->name);
-  override->definition = g_strdup (row->definition != NULL ? row->definition->location
-                                                           : "no debug info");
+  bool is_defined = row != NULL && row->definition != NULL;
+  override->op = is_defined ? xp_schema_to_string (row->definition->schema)
+                            : g_strdup (row != NULL ? row->name : "_ (a fallback)");
+  override->definition = g_strdup (is_defined ? row->definition->location : "no debug info");
   override->key = xp_key_name (registration->key);
   override->previous = g_strdup (previous->location);
   override->new_ = g_strdup (registration->location);
@@ -257,6 +257,15 @@ check_key (const Entry *entry, const Touched *touched, GError **error)
   return FALSE;
 }
 
+static void
+add_to_list (GPtrArray *list, Registration *registration, Touched *touched)
+{
+  const Registration *previous = xp_registrations_active (list, registration->key);
+  xp_registrations_insert (list, registration);
+  if (xp_registrations_active (list, registration->key) == registration)
+    note_override (touched, previous, registration);
+}
+
 static gboolean
 add_registration (Entry *entry, Touched *touched, GError **error)
 {
@@ -269,7 +278,7 @@ add_registration (Entry *entry, Touched *touched, GError **error)
     {
       if (!check_fallback (registration, error))
         return FALSE;
-      xp_registrations_insert (xp_fallbacks, registration);
+      add_to_list (xp_fallbacks, registration, touched);
       touched->fallbacks = true;
       return TRUE;
     }
@@ -277,12 +286,9 @@ add_registration (Entry *entry, Touched *touched, GError **error)
   if (row->definition != NULL ? !check_signature (row->name, row->definition, registration, error)
                               : !check_readable (row->name, registration, error))
     return FALSE;
-  Registration *previous = xp_registrations_active (row->registrations, registration->key);
-  xp_registrations_insert (row->registrations, registration);
   registration->row = row;
   entry->row = row;
-  if (xp_registrations_active (row->registrations, registration->key) == registration)
-    note_override (touched, row, previous, registration);
+  add_to_list (row->registrations, registration, touched);
   touch (touched, row);
   return TRUE;
 }

@@ -15,10 +15,15 @@ open_by (Open open, const char *key, int line)
   return block;
 }
 
+static GString *warnings; /* kept where it is not NULL */
+
 static GLogWriterOutput
-swallow (G_GNUC_UNUSED GLogLevelFlags level, G_GNUC_UNUSED const GLogField *fields,
-         G_GNUC_UNUSED gsize n_fields, G_GNUC_UNUSED gpointer data)
+keep_message (G_GNUC_UNUSED GLogLevelFlags level, const GLogField *fields, gsize n_fields,
+              G_GNUC_UNUSED gpointer data)
 {
+  for (gsize i = 0; i < n_fields; i++)
+    if (warnings != NULL && strcmp (fields[i].key, "MESSAGE") == 0)
+      g_string_append_printf (warnings, "%s\n", (const char *) fields[i].value);
   return G_LOG_WRITER_HANDLED;
 }
 
@@ -27,7 +32,7 @@ static XpLibrary *rows;
 static void
 set_up (void)
 {
-  g_log_set_writer_func (swallow, NULL, NULL);
+  g_log_set_writer_func (keep_message, NULL, NULL);
   rows = fragment_new ("t");
   define (rows, "f(Tensor x) -> ()");
 }
@@ -93,6 +98,40 @@ START_TEST (priority_decides_in_any_order)
   ck_assert_ptr_nonnull (strstr (dumps[0], "\nCPU (inactive): registered at kernel.c:1 "));
   g_free (dumps[0]);
   g_free (dumps[1]);
+}
+END_TEST
+
+static XpLibrary *
+fall_back_by (Open open, int line)
+{
+  GError *error = NULL;
+  XpLibrary *block = open (XP_LIBRARY_KIND_IMPL, "_", "AutogradCPU", "block.c", 1, &error);
+  assert_no_error (error);
+  record_at (block, NULL, line);
+  return block;
+}
+
+/* Of two plugins' fallbacks at equal priority the newest is active, with a warning, as of kernels;
+ * another priority replaces nothing, and the core's own are there to be replaced. */
+START_TEST (a_fallback_that_replaces_one_warns)
+{
+  Open middle = opener ("opener_middle"), high = opener ("opener_high");
+  warnings = g_string_new (NULL);
+  XpLibrary *first = fall_back_by (middle, 1), *higher = fall_back_by (high, 2);
+  ck_assert_str_eq (warnings->str, "");
+  xp_library_free (higher);
+  XpLibrary *second = fall_back_by (xp_library_new, 3);
+  ck_assert_str_eq (
+      warnings->str,
+      "Overriding a previously registered kernel for the same operator and the same dispatch key\n"
+      "  operator: _ (a fallback)\n    no debug info\n  dispatch key: AutogradCPU\n"
+      "  previous kernel: registered at kernel.c:1\n"
+      "       new kernel: registered at kernel.c:3\n");
+  assert_runs ("t::f", XP_KEY_CPU, true, 3);
+  xp_library_free (second);
+  assert_runs ("t::f", XP_KEY_CPU, true, 1);
+  xp_library_free (first);
+  g_string_free (g_steal_pointer (&warnings), TRUE);
 }
 END_TEST
 
@@ -270,6 +309,7 @@ main (void)
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_test (tests, an_empty_cell_names_its_culprit);
   tcase_add_test (tests, priority_decides_in_any_order);
+  tcase_add_test (tests, a_fallback_that_replaces_one_warns);
   tcase_add_test (tests, overrides_are_taken_back);
   tcase_add_test (tests, a_kernel_beside_a_composite);
   tcase_add_test (tests, a_kernel_comes_before_its_row);
