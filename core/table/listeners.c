@@ -7,6 +7,7 @@
  * and listen itself; what that brings is told by the same thread, afterwards.
  */
 #include "table/listeners.h"
+#include "table/transaction.h"
 #include "value/storage.h"
 
 typedef struct
@@ -139,6 +140,7 @@ uint64_t
 xp_table_listen (XpTableListener function, void *data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (function != NULL, 0);
+  g_return_val_if_fail (xp_transaction_current () == NULL, 0);
   static uint64_t last_number;
   Listener *listener = g_new0 (Listener, 1);
   listener->function = function;

@@ -254,7 +254,7 @@ typedef void (*XpTableListener) (const char *name, gboolean is_defined, void *da
  * Of the operators that are defined now, @listener is told first. Calls come after the change, in
  * the order of changes, one at a time, on a thread that made one: usually that which made this one.
  * A listener may register, load and listen; what that brings is told after it returns. The plugin
- * that @listener lies in is pinned until the end.
+ * that @listener lies in is pinned until the end. Not for constructors, probe and fini.
  *
  * Returns: a number for xp_table_unlisten()
  */
