@@ -398,10 +398,10 @@ read_fallback (DumpRow *fallbacks, guint64 line, const char *text)
     add_problem (fallbacks, line, TRUE, "a second fallback for %s; the first one counts", name);
   else
     {
-      gboolean is_fallthrough = g_str_has_prefix (rest, FALLTHROUGH);
-      rest += is_fallthrough ? strlen (FALLTHROUGH) : 0;
-      const DumpKernel fallback = { key, is_fallthrough,
-                                    g_strndup (rest, strlen (rest) - strlen (FALLBACK_LABEL)) };
+      g_autofree char *kernel = g_strndup (rest, strlen (rest) - strlen (FALLBACK_LABEL));
+      gboolean is_fallthrough = g_str_has_prefix (kernel, FALLTHROUGH);
+      size_t n_mark = is_fallthrough ? strlen (FALLTHROUGH) : 0;
+      const DumpKernel fallback = { key, is_fallthrough, g_strdup (kernel + n_mark) };
       g_array_append_val (fallbacks->kernels, fallback);
     }
 }

@@ -352,6 +352,20 @@ START_TEST (bad_fallbacks_are_reported)
 }
 END_TEST
 
+START_TEST (fallbacks_of_any_debug_text)
+{
+  g_auto (Replayed) replayed = replay (
+      HEAD, "CPU: fallthrough [backend fallback]\r\nMeta:  [backend fallback]\n\n"
+            "CUDA: fallthrough a [x] b [backend fallback]\nHIP: fallthrough  [backend "
+            "fallback]\n");
+  ck_assert_str_eq (replayed.text->str,
+                    "name: a::b\nCPU: fallthrough [backend fallback]\n"
+                    "CUDA: fallthrough a [x] b [backend fallback]\n"
+                    "HIP: fallthrough  [backend fallback]\nMeta:  [backend fallback]\n");
+  ck_assert (replayed.is_yes);
+}
+END_TEST
+
 /* A cut is seen wherever it is, but behind the head and behind whole kernels. */
 START_TEST (every_cut_is_noticed)
 {
@@ -477,6 +491,7 @@ make_suite (void)
   TCase *damage = tcase_create ("damage");
   tcase_add_loop_test (damage, what_is_not_understood_is_reported, 0, G_N_ELEMENTS (damaged));
   tcase_add_loop_test (damage, bad_fallbacks_are_reported, 0, G_N_ELEMENTS (bad_fallbacks));
+  tcase_add_test (damage, fallbacks_of_any_debug_text);
   tcase_add_test (damage, every_cut_is_noticed);
   tcase_add_test (damage, json_is_sound);
   tcase_add_test (damage, endless_damage_is_counted);
