@@ -134,6 +134,40 @@ START_TEST (the_stronger_default_is_in_the_cell)
 }
 END_TEST
 
+/* The rules of a row that does not exist. */
+START_TEST (rules_without_a_row)
+{
+  static const XpKey kernels[] = { XP_KEY_CompositeImplicitAutograd, XP_KEY_SparseCPU, XP_KEY_Dense,
+                                   XP_KEY_SparseCPU };
+  static const struct
+  {
+    unsigned n_kernels;
+    XpKey key;
+    gboolean has_fallback;
+    XpRule rule;
+    XpKey from;
+  } cases[] = {
+    { 0, XP_KEY_CPU, FALSE, XP_RULE_MISSING, XP_KEY_CPU },
+    { 0, XP_KEY_CPU, TRUE, XP_RULE_FALLBACK, XP_KEY_CPU },
+    { 0, XP_KEY_Undefined, TRUE, XP_RULE_MISSING, XP_KEY_Undefined },
+    { 1, XP_KEY_CPU, TRUE, XP_RULE_MATH, XP_KEY_CompositeImplicitAutograd },
+    { 1, XP_KEY_Undefined, FALSE, XP_RULE_MATH, XP_KEY_CompositeImplicitAutograd },
+    { 1, XP_KEY_Tracer, TRUE, XP_RULE_FALLBACK, XP_KEY_Tracer },
+    { 2, XP_KEY_SparseCPU, TRUE, XP_RULE_KERNEL, XP_KEY_SparseCPU },
+    { 2, XP_KEY_AutogradOther, TRUE, XP_RULE_AMBIGUOUS, XP_KEY_AutogradOther },
+    { 2, XP_KEY_AutogradCPU, TRUE, XP_RULE_MATH, XP_KEY_CompositeImplicitAutograd },
+    { 4, XP_KEY_AutogradCPU, TRUE, XP_RULE_FALLBACK, XP_KEY_AutogradCPU },
+    { 4, XP_KEY_AutogradHIP, TRUE, XP_RULE_MATH, XP_KEY_CompositeImplicitAutograd },
+    { 4, XP_KEY_CPU, TRUE, XP_RULE_MATH, XP_KEY_CompositeImplicitAutograd },
+  };
+  XpKey from;
+  XpRule rule = xp_rule_for_cell (kernels, cases[_i].n_kernels, cases[_i].has_fallback,
+                                  cases[_i].key, &from);
+  ck_assert_str_eq (xp_rule_label (rule), xp_rule_label (cases[_i].rule));
+  ck_assert_str_eq (xp_key_name (from), xp_key_name (cases[_i].from));
+}
+END_TEST
+
 /* --- Fallthrough. --- */
 
 START_TEST (a_fallthrough_counts_as_a_kernel_in_the_rules)
@@ -219,6 +253,7 @@ main (void)
   TCase *tests = tcase_create ("rules");
   tcase_add_loop_test (tests, the_matrix_of_pytorch, 0, G_N_ELEMENTS (matrix));
   tcase_add_test (tests, the_stronger_default_is_in_the_cell);
+  tcase_add_loop_test (tests, rules_without_a_row, 0, 12);
   tcase_add_test (tests, a_fallthrough_counts_as_a_kernel_in_the_rules);
   tcase_add_test (tests, a_fallthrough_on_an_alias_passes_all_its_keys_over);
   tcase_add_test (tests, masks_differ_by_backend);
