@@ -153,13 +153,20 @@ compare_all_rows (const char *fallbacks)
     }
 }
 
-START_TEST (rows_of_pytorch_with_its_fallbacks)
+static char *
+fallbacks_of_pytorch (void)
 {
-  g_autofree char *fallbacks = NULL;
+  char *fallbacks = NULL;
   GError *error = NULL;
   g_file_get_contents (source_path ("tests/inspect/fallbacks-torch-1.13.txt"), &fallbacks, NULL,
                        &error);
   assert_no_error (error);
+  return fallbacks;
+}
+
+START_TEST (rows_of_pytorch_with_its_fallbacks)
+{
+  g_autofree char *fallbacks = fallbacks_of_pytorch ();
   compare_all_rows (fallbacks);
 }
 END_TEST
@@ -167,6 +174,14 @@ END_TEST
 START_TEST (rows_of_pytorch_with_standard_fallbacks)
 {
   compare_all_rows (NULL);
+}
+END_TEST
+
+START_TEST (standard_fallbacks_are_those_of_pytorch)
+{
+  g_autofree char *fallbacks = fallbacks_of_pytorch ();
+  g_auto (Replayed) replayed = replay ("name: a::b\nschema: (none)\n", NULL);
+  assert_tables_agree ("a::b", fallbacks, strchr (replayed.text->str, '\n') + 1);
 }
 END_TEST
 
@@ -249,6 +264,21 @@ START_TEST (texts_of_windows)
       ck_assert_str_eq (again.text->str, expected.text->str);
       ck_assert_str_eq (again.problems->str, "");
     }
+}
+END_TEST
+
+/* A row begins at its name, also without a blank line before it, and what is said of that line is
+ * said once. */
+START_TEST (rows_begin_at_their_names)
+{
+  g_auto (Replayed) replayed = replay (HEAD
+                                       "CPU: k :: (none) [ boxed ]\nname: a::\377\nschema: (none)\n"
+                                       "Meta: m :: (none) [ boxed ]\n",
+                                       "");
+  ck_assert_str_eq (replayed.text->str,
+                    "name: a::b\nCPU: k [kernel]\n\nname: a::\357\277\275\nMeta: m [kernel]\n");
+  ck_assert (g_str_has_prefix (replayed.problems->str, "dump.txt:6: warning: what is no UTF-8"));
+  ck_assert_str_eq (strchr (replayed.problems->str, '\n'), "\n");
 }
 END_TEST
 
@@ -450,7 +480,7 @@ END_TEST
 START_TEST (each_line_has_its_line)
 {
   static const char text[] = "a::f(  Tensor x )->Tensor\r\n"
-                             "# kept\n"
+                             "# kept\r\n"
                              "\n"
                              "  \n"
                              "a::f(Tensor x,) -> ()\n"
@@ -480,11 +510,13 @@ make_suite (void)
   TCase *torch = tcase_create ("torch");
   tcase_add_test (torch, rows_of_pytorch_with_its_fallbacks);
   tcase_add_test (torch, rows_of_pytorch_with_standard_fallbacks);
+  tcase_add_test (torch, standard_fallbacks_are_those_of_pytorch);
   tcase_add_test (torch, later_keys_have_their_fallbacks);
   suite_add_tcase (suite, torch);
   TCase *texts = tcase_create ("texts");
   tcase_add_loop_test (texts, kernels_of_any_debug_text, 0, G_N_ELEMENTS (kernels));
   tcase_add_test (texts, texts_of_windows);
+  tcase_add_test (texts, rows_begin_at_their_names);
   tcase_add_test (texts, bare_functionalities_count);
   tcase_add_test (texts, former_keys_count);
   suite_add_tcase (suite, texts);
