@@ -394,6 +394,13 @@ read_fallback (DumpRow *fallbacks, guint64 line, const char *text)
     }
   else if (!read_key (fallbacks, line, name, &key))
     return;
+  else if (!xp_key_is_runtime (key))
+    {
+      /* Of a former key, read_key() has said so. */
+      if (strcmp (xp_key_name (key), name) == 0)
+        add_problem (fallbacks, line, TRUE, "%s has no cell of its own, so no fallback either",
+                     name);
+    }
   else if (dump_row_find (fallbacks, key) != NULL)
     add_problem (fallbacks, line, TRUE, "a second fallback for %s; the first one counts", name);
   else
