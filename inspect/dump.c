@@ -10,6 +10,7 @@
 enum
 {
   MOST_BYTES = 1 << 20, /* of a line */
+  MOST_NAME = 1000,     /* of an operator or a key */
   MOST_PROBLEMS = 1000, /* of a row */
   MOST_QUOTED = 60
 };
@@ -141,7 +142,7 @@ take_key (const char *line, char **key, gboolean *is_inactive)
 {
   size_t n = strspn (line, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
   const char *rest = line + n;
-  if (n == 0)
+  if (n == 0 || n > MOST_NAME)
     return NULL;
   if (g_str_has_prefix (rest, "[alias]"))
     rest += strlen ("[alias]");
@@ -303,7 +304,8 @@ read_row_line (DumpRow *row, guint64 line, const char *text, Head *head)
 static gboolean
 is_name (const char *name)
 {
-  return name != NULL && name[0] != '\0' && strpbrk (name, " \t") == NULL;
+  return name != NULL && name[0] != '\0' && strpbrk (name, " \t") == NULL
+         && strlen (name) <= MOST_NAME;
 }
 
 /* Begins @row with its first line: its name, or a problem. */

@@ -447,7 +447,7 @@ START_TEST (endless_damage_is_counted)
 }
 END_TEST
 
-START_TEST (endless_lines_are_left_out)
+START_TEST (endless_lines_and_names_are_left_out)
 {
   g_autofree char *debug = g_strnfill (1 << 20, 'x');
   g_autofree char *dump = g_strdup_printf (
@@ -455,6 +455,13 @@ START_TEST (endless_lines_are_left_out)
   g_auto (Replayed) replayed = replay (dump, "");
   ck_assert_str_eq (replayed.text->str, "name: a::b\nMeta: k [kernel]\n");
   ck_assert (g_str_has_prefix (replayed.problems->str, "dump.txt:5: error: a line of 1048"));
+  debug[1001] = '\0';
+  g_autofree char *names = g_strdup_printf ("name: %s\n\n" HEAD "%s: k :: (none) [ boxed ]\n",
+                                            debug, debug);
+  g_auto (Replayed) long_names = replay (names, "");
+  ck_assert_str_eq (long_names.text->str, "name: a::b\n");
+  ck_assert (g_str_has_prefix (long_names.problems->str, "dump.txt:1: error: expected `name: "));
+  ck_assert_ptr_nonnull (strstr (long_names.problems->str, "dump.txt:7: error: expected `KEY: "));
 }
 END_TEST
 
@@ -531,7 +538,7 @@ make_suite (void)
   tcase_add_test (damage, every_cut_is_noticed);
   tcase_add_test (damage, json_is_sound);
   tcase_add_test (damage, endless_damage_is_counted);
-  tcase_add_test (damage, endless_lines_are_left_out);
+  tcase_add_test (damage, endless_lines_and_names_are_left_out);
   suite_add_tcase (suite, damage);
   TCase *schemas = tcase_create ("schemas");
   tcase_add_test (schemas, the_corpus_prints_as_itself);
