@@ -106,7 +106,9 @@ run_command (const Command *command, char **words, Settings *settings)
   settings->json |= json;
   if (arguments == NULL)
     return output_error (settings, NULL, error);
-  if (command->loads == LOADS_DEFAULT && !load_plugins (settings, &error))
+  gboolean wants_plugins = command->loads == LOADS_DEFAULT
+                           || (command->loads == LOADS_FOR_ARGUMENTS && arguments[0] != NULL);
+  if (wants_plugins && !load_plugins (settings, &error))
     return output_error (settings, NULL, error);
   if (command->run != NULL)
     return command->run (settings, arguments);

@@ -26,6 +26,7 @@ enum
 typedef enum
 {
   LOADS_NOTHING,
+  LOADS_FOR_ARGUMENTS, /* where it is given any, not only options */
   LOADS_DEFAULT
 } Loads;
 

@@ -31,7 +31,7 @@ const Command commands[] = {
     "`error:`\n"
     "and why it does not parse; it exits 1 if one does not. Blank lines and those that begin with\n"
     "`#` are printed as they are.",
-    LOADS_DEFAULT, 0, ANY, schema_options, report_schema, NULL },
+    LOADS_FOR_ARGUMENTS, 0, ANY, schema_options, report_schema, NULL },
   { "dump", "[--owners] OP|GLOB", "Shows who has registered what for an operator, and where.",
     "crosspoint dump aten::gelu", LOADS_DEFAULT, 1, 1, dump_options, report_dump, NULL },
   { "table", "OP", "Shows the kernel in each cell of a row, and the rule that filled it.",
