@@ -54,6 +54,7 @@ add_schema (JsonBuilder *builder, const XpRowInfo *row, const XpSchema *schema)
   add_text (builder, "name", colons + 2);
   add_text (builder, "overload", schema->overload);
   add_text (builder, "tags", row->tags);
+  add_text (builder, "alias_analysis", xp_alias_analysis_name (row->alias_analysis));
   add_text (builder, "defined", row->location);
   json_builder_set_member_name (builder, "arguments");
   json_builder_begin_array (builder);
@@ -113,6 +114,7 @@ schemas_text (JsonNode *model, GString *text, gboolean colour)
       append_part (text, "name", get_text (schema, "name"));
       append_part (text, "overload", get_text (schema, "overload"));
       append_part (text, "tags", get_text (schema, "tags"));
+      append_part (text, "aliasing", get_text (schema, "alias_analysis"));
       append_part (text, "defined", get_text (schema, "defined"));
       append_arguments (text, get_array (schema, "arguments"), "arguments");
       append_arguments (text, get_array (schema, "returns"), "returns");

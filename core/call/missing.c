@@ -195,9 +195,8 @@ xp_set_stale_device (const XpOperator *op, const XpValue *arguments, uint64_t ba
                          .candidates = is_plugin ? (char *[]){ owner->name, NULL } : NULL },
       "%s: %s is on the device '%s', which is gone: %s %s; %s%s%s, and make the tensor anew", name,
       where != NULL ? where : "the key set, which is from this thread or a redispatch,",
-      xp_backend_name (backend), owner->name,
-      is_plugin ? "has been unloaded" : "has given it back", is_plugin ? "load " : "register it",
-      is_plugin ? owner->name : "", " again");
+      xp_backend_name (backend), owner->name, is_plugin ? "has been unloaded" : "has given it back",
+      is_plugin ? "load " : "register it", is_plugin ? owner->name : "", " again");
 }
 
 static XpStatus

@@ -51,10 +51,12 @@ xp_alias_cover (XpKey alias)
 bool
 xp_alias_contains (XpKey alias, XpKey key)
 {
-  g_return_val_if_fail (xp_key_is_alias (alias), false);
-  const XpAliasCover *cover = &covers[alias ^ XP_KEY_ALIAS_BIT_];
   if (xp_key_is_alias (key))
     return true; /* an alias key is the empty set */
+  if (!xp_key_is_alias (alias))
+    return key != XP_KEY_Undefined && xp_key_set_has (xp_key_set (alias), key);
+  g_return_val_if_fail ((alias ^ XP_KEY_ALIAS_BIT_) < XP_LENGTH (covers), false);
+  const XpAliasCover *cover = &covers[alias ^ XP_KEY_ALIAS_BIT_];
   int backend = xp_key_backend (key);
   for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
     if (xp_per_backend[i].functionality == xp_key_functionality (key))
@@ -62,11 +64,61 @@ xp_alias_contains (XpKey alias, XpKey key)
   return (cover->functionality >> xp_key_functionality (key) & 1) != 0;
 }
 
+XpKey *
+xp_key_runtime_keys (XpKey key, unsigned *n_keys)
+{
+  g_return_val_if_fail (n_keys != NULL, NULL);
+  bool is_bare = !xp_key_is_alias (key) && !xp_key_is_runtime (key);
+  unsigned n = 0;
+  XpKey *keys = xp_key_list (n_keys);
+  for (unsigned i = 0; i < *n_keys; i++)
+    if (keys[i] == key || (xp_key_is_alias (key) && xp_alias_contains (key, keys[i]))
+        || (is_bare && xp_key_functionality (keys[i]) == xp_key_functionality (key)))
+      keys[n++] = keys[i];
+  *n_keys = n;
+  return keys;
+}
+
+#define OTHER_BACKENDS                                                                             \
+  (SINGLE_BACKENDS | XP_BIT (XP_FUNCTIONALITY_Sparse) | XP_BIT (XP_FUNCTIONALITY_SparseCsr)        \
+   | XP_BIT (XP_FUNCTIONALITY_Quantized))
+
 bool
 xp_key_maps_to_autograd_other (XpKey key)
 {
-  XpFunctionality functionality = xp_key_functionality (key);
-  return (SINGLE_BACKENDS >> functionality & 1) != 0 || functionality == XP_FUNCTIONALITY_Sparse
-         || functionality == XP_FUNCTIONALITY_SparseCsr
-         || functionality == XP_FUNCTIONALITY_Quantized;
+  return (OTHER_BACKENDS >> xp_key_functionality (key) & 1) != 0;
+}
+
+XpKeySet
+xp_autograd_other_backends (void)
+{
+  return (XpKeySet){ OTHER_BACKENDS, ALL };
+}
+
+bool
+xp_key_is_backend (XpKey key)
+{
+  return xp_key_maps_to_autograd_other (key)
+         || xp_key_functionality (key) == XP_FUNCTIONALITY_Dense;
+}
+
+XpKeySet
+xp_autograd_backends (XpKey key)
+{
+  switch (xp_key_functionality (key))
+    {
+    case XP_FUNCTIONALITY_AutogradFunctionality:
+      {
+        int backend = xp_key_backend (key);
+        if (backend >= 0 && xp_autograd_has_own_backend ((XpBackend) backend))
+          return xp_key_set (xp_key_of (XP_FUNCTIONALITY_Dense, (unsigned) backend));
+        return (XpKeySet){ 0, 0 };
+      }
+    case XP_FUNCTIONALITY_AutogradNestedTensor:
+      return (XpKeySet){ XP_BIT (XP_FUNCTIONALITY_NestedTensor), ALL };
+    case XP_FUNCTIONALITY_AutogradOther:
+      return xp_autograd_other_backends ();
+    default:
+      return (XpKeySet){ 0, 0 };
+    }
 }

@@ -192,8 +192,7 @@ fill (XpCell *cells, const XpAliasCover *cover, const XpKernel *kernel)
   for (uint64_t bits = cover->functionality; bits != 0; bits &= bits - 1)
     cells[__builtin_ctzll (bits)].kernel = kernel;
   for (unsigned ordinal = 0; ordinal < XP_N_PER_BACKEND; ordinal++)
-    for (uint64_t bits = cover->backends[ordinal] & backends_there (); bits != 0;
-         bits &= bits - 1)
+    for (uint64_t bits = cover->backends[ordinal] & backends_there (); bits != 0; bits &= bits - 1)
       stripe_cell (cells, (unsigned) __builtin_ctzll (bits), ordinal)->kernel = kernel;
 }
 

@@ -117,9 +117,8 @@ name_is_well_formed (const char *name)
 static gboolean
 add_device (int device, XpOwner *owner, XpTransaction *transaction, GError **error)
 {
-  const XpLibraryBlock block = {
-    sizeof block, XP_LIBRARY_KIND_IMPL, __LINE__, "_", NULL, __FILE__, NULL
-  };
+  const XpLibraryBlock block = { sizeof block, XP_LIBRARY_KIND_IMPL, __LINE__, "_", NULL, __FILE__,
+                                 NULL };
   XpLibrary *library = xp_library_make (&block, owner, transaction, NULL);
   Registration *registration = g_new0 (Registration, 1);
   registration->kernel.boxed = xp_fallthrough;
@@ -185,9 +184,8 @@ register_device (const char *name, XpOwner *owner, XpTransaction *transaction, G
           return add_device (taken_by, owner, transaction, error) ? taken_by : -1;
         }
     }
-  g_autofree char *other = taken_by >= 0
-                               ? g_strdup (xp_device_owner ((XpBackend) taken_by)->name)
-                               : g_strdup_printf ("the key %s", key);
+  g_autofree char *other = taken_by >= 0 ? g_strdup (xp_device_owner ((XpBackend) taken_by)->name)
+                                         : g_strdup_printf ("the key %s", key);
   set_taken (name, other, owner->name, error);
   return -1;
 }

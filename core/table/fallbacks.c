@@ -72,8 +72,7 @@ xp_fallbacks_changed (void)
   for (; stale != 0; stale &= stale - 1)
     for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
       {
-        XpKey key = xp_key_of (xp_per_backend[i].functionality,
-                               (unsigned) __builtin_ctzll (stale));
+        XpKey key = xp_key_of (xp_per_backend[i].functionality, (unsigned) __builtin_ctzll (stale));
         template[xp_key_cell_index (key)].kernel = &xp_special_kernels[XP_SPECIAL_STALE_DEVICE];
       }
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c: snapshots of the table, for people and programs that look at it.
+ * info.c: snapshots of rows and fallbacks, and whether what is stored agrees with the rules.
  */
 #include "table/row.h"
-
-#include <string.h>
 
 static void
 registration_info_init (XpRegistrationInfo *info, const Registration *registration, bool is_active)
@@ -137,101 +135,6 @@ xp_table_fallbacks (unsigned *n_fallbacks)
   return infos;
 }
 
-/* --- Names. --- */
-
-typedef struct
-{
-  GPtrArray *names;
-  const char *base; /* only overloads of this name, or NULL */
-  bool only_dangling;
-} Selection;
-
-static void
-select_row (Row *row, void *data)
-{
-  Selection *selection = data;
-  if (!row_is_there (row) || (selection->only_dangling && row->definition != NULL))
-    return;
-  if (selection->base != NULL)
-    {
-      size_t n = strlen (selection->base);
-      if (strncmp (row->name, selection->base, n) != 0
-          || (row->name[n] != '\0' && row->name[n] != '.'))
-        return;
-    }
-  g_ptr_array_add (selection->names, g_strdup (row->name));
-}
-
-static int
-compare_names (const void *a, const void *b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-static char **
-select_names (const char *base, bool only_dangling)
-{
-  Selection selection = { g_ptr_array_new (), base, only_dangling };
-  g_mutex_lock (&xp_table_lock);
-  xp_rows_visit (select_row, &selection);
-  g_mutex_unlock (&xp_table_lock);
-  g_ptr_array_sort (selection.names, compare_names);
-  g_ptr_array_add (selection.names, NULL);
-  return (char **) g_ptr_array_free (selection.names, FALSE);
-}
-
-char **
-xp_table_names (void)
-{
-  return select_names (NULL, false);
-}
-
-char **
-xp_table_overloads (const char *name)
-{
-  g_return_val_if_fail (name != NULL, NULL);
-  return select_names (name, false);
-}
-
-char **
-xp_table_dangling (void)
-{
-  return select_names (NULL, true);
-}
-
-/* --- Questions about one cell. --- */
-
-gboolean
-xp_table_has_kernel (const char *name, XpKey key)
-{
-  g_return_val_if_fail (name != NULL, FALSE);
-  g_mutex_lock (&xp_table_lock);
-  const Row *row = xp_row_find (name);
-  gboolean has = row != NULL && xp_registrations_active (row->registrations, key) != NULL;
-  g_mutex_unlock (&xp_table_lock);
-  return has;
-}
-
-gboolean
-xp_table_has_computed_kernel (const char *name, XpKey key, GError **error)
-{
-  g_return_val_if_fail (name != NULL, FALSE);
-  if (xp_key_is_alias (key))
-    {
-      xp_error_set (error, XP_ERROR_ALIAS_KEY,
-                    &(XpErrorDetails){ .key = (char *) xp_key_name (key) },
-                    "Alias keys do not have runtime kernel registrations: %s stands for many cells",
-                    xp_key_name (key));
-      return FALSE;
-    }
-  g_mutex_lock (&xp_table_lock);
-  const Row *row = xp_row_find (name);
-  gboolean has = row != NULL && row_is_there (row)
-                 && xp_row_cell (row, key).rule != XP_RULE_MISSING;
-  g_mutex_unlock (&xp_table_lock);
-  return has;
-}
-
 /* --- Does what is stored agree with the rules? --- */
 
 typedef struct
@@ -307,14 +210,19 @@ audit_row (Row *row, void *data)
   audit_stale (row, audit);
 }
 
-gboolean
-xp_table_check (GError **error)
+/* All rows, or that one. */
+static gboolean
+check (const char *name, GError **error)
 {
   Audit audit = { 0 };
   g_autofree XpKey *keys = xp_key_list (&audit.n_keys);
   audit.keys = keys;
   g_mutex_lock (&xp_table_lock);
-  xp_rows_visit (audit_row, &audit);
+  Row *row = name != NULL ? xp_row_find (name) : NULL;
+  if (row != NULL)
+    audit_row (row, &audit);
+  else if (name == NULL)
+    xp_rows_visit (audit_row, &audit);
   g_mutex_unlock (&xp_table_lock);
   if (audit.finding == NULL)
     return TRUE;
@@ -327,5 +235,22 @@ xp_table_check (GError **error)
       "Computed table:\n~~~~~~~~~~~\n%s",
       audit.finding, dump, table);
   g_free (audit.finding);
+  return FALSE;
+}
+
+gboolean
+xp_table_check (GError **error)
+{
+  return check (NULL, error);
+}
+
+gboolean
+xp_table_check_row (const char *name, GError **error)
+{
+  g_return_val_if_fail (name != NULL, FALSE);
+  if (xp_table_has (name))
+    return check (name, error);
+  xp_error_set (error, XP_ERROR_UNKNOWN_OPERATOR, &(XpErrorDetails){ .op = (char *) name },
+                "operator %s does not exist", name);
   return FALSE;
 }

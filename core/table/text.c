@@ -5,14 +5,6 @@
  */
 #include <crosspoint/table.h>
 
-static const char *const alias_analysis_names[] = {
-  [XP_ALIAS_ANALYSIS_UNSET] = "CONSERVATIVE (default)",
-  [XP_ALIAS_ANALYSIS_CONSERVATIVE] = "CONSERVATIVE",
-  [XP_ALIAS_ANALYSIS_FROM_SCHEMA] = "FROM_SCHEMA",
-  [XP_ALIAS_ANALYSIS_PURE_FUNCTION] = "PURE_FUNCTION",
-  [XP_ALIAS_ANALYSIS_INTERNAL_SPECIAL_CASE] = "INTERNAL_SPECIAL_CASE"
-};
-
 char *
 xp_row_info_dump (const XpRowInfo *info)
 {
@@ -23,7 +15,7 @@ xp_row_info_dump (const XpRowInfo *info)
     g_string_append (text, "schema: (none)\n");
   else
     g_string_append_printf (text, "schema: %s\ndebug: %s\nalias analysis kind: %s\n", info->schema,
-                            info->location, alias_analysis_names[info->alias_analysis]);
+                            info->location, xp_alias_analysis_name (info->alias_analysis));
   for (unsigned i = 0; i < info->n_registrations; i++)
     {
       const XpRegistrationInfo *registration = &info->registrations[i];

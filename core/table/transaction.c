@@ -249,8 +249,7 @@ check_key (const Entry *entry, const Touched *touched, GError **error)
           || entry->library->incarnation == xp_backend_incarnation ((XpBackend) backend)))
     return TRUE;
   xp_error_set (error, XP_ERROR_STALE_DEVICE,
-                &(XpErrorDetails){ .op = entry->row_name,
-                                   .plugin = entry->library->owner->name },
+                &(XpErrorDetails){ .op = entry->row_name, .plugin = entry->library->owner->name },
                 "%s fills a cell of a device that was given back: make the block at %s:%d again "
                 "when the device is registered",
                 entry->registration->location, entry->library->file, entry->library->line);

@@ -33,9 +33,8 @@ number_on (XpTensor *tensor, GError **error)
 {
   XpOperator *op = xp_operator_get ("fixture::number", error);
   XpValue argument = xp_value_tensor (tensor), result;
-  return op != NULL && xp_operator_call (op, &argument, &result, error) == XP_OK
-             ? result.as.integer
-             : -1;
+  return op != NULL && xp_operator_call (op, &argument, &result, error) == XP_OK ? result.as.integer
+                                                                                 : -1;
 }
 
 static void
@@ -218,8 +217,7 @@ use_the_device (G_GNUC_UNUSED void *data)
       const char *name = xp_backend_name ((XpBackend) device.backend);
       int64_t number = number_on (tensor, &error);
       bool fits = name != NULL && strcmp (name, "npu") == 0
-                  && (number == 23
-                      || g_error_matches (error, XP_ERROR, XP_ERROR_STALE_DEVICE)
+                  && (number == 23 || g_error_matches (error, XP_ERROR, XP_ERROR_STALE_DEVICE)
                       || g_error_matches (error, XP_ERROR, XP_ERROR_MISSING_KERNEL));
       __atomic_add_fetch (fits ? &n_made : &n_wrong, 1, __ATOMIC_RELAXED);
       xp_tensor_unref (tensor);
@@ -235,8 +233,8 @@ START_TEST (devices_under_traffic)
   for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
     threads[i] = g_thread_new ("device", use_the_device, NULL);
   gint64 end = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
-  for (unsigned i = 0;
-       (i < 50 || __atomic_load_n (&n_made, __ATOMIC_RELAXED) < 100) && g_get_monotonic_time () < end;
+  for (unsigned i = 0; (i < 50 || __atomic_load_n (&n_made, __ATOMIC_RELAXED) < 100)
+                       && g_get_monotonic_time () < end;
        i++)
     {
       XpPlugin *plugin = load_fixture ("device_memory");

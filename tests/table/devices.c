@@ -103,8 +103,9 @@ START_TEST (every_kind_of_call_is_told)
   assert_table_is_sound ();
 
   XpValue one = xp_value_tensor (stale);
-  assert_stale ("op::foo", &one, "op::foo: argument 0 (x) is on the device 'npu', which is gone: "
-                                 "the program has given it back; register it again");
+  assert_stale ("op::foo", &one,
+                "op::foo: argument 0 (x) is on the device 'npu', which is gone: "
+                "the program has given it back; register it again");
   one = xp_value_tensor (sparse);
   assert_stale ("op::foo", &one, "argument 0 (x)");
   XpValue with_cpu[] = { xp_value_tensor (cpu), xp_value_tensor (stale) };
@@ -163,7 +164,8 @@ START_TEST (a_tombstone_is_free_when_its_last_tensor_dies)
   ck_assert_int_eq (line_called ("op::foo", on_tpu), 7);
 
   ck_assert (!xp_backend_unregister ("tpu", &error));
-  assert_error (error, XP_ERROR_IN_USE, "the program fills op::foo [tpu], registered at kernel.c:7");
+  assert_error (error, XP_ERROR_IN_USE,
+                "the program fills op::foo [tpu], registered at kernel.c:7");
   ck_assert_int_eq (line_called ("op::foo", on_tpu), 7);
   ck_assert (!xp_backend_unregister ("vpu", &error));
   assert_error (error, XP_ERROR_INVALID_ARGUMENT, "no device 'vpu'");
@@ -181,11 +183,9 @@ START_TEST (a_block_outlives_its_device)
   g_autoptr (XpLibrary) block = impl_new ("op", "npu");
   define (rows, "foo(Tensor x) -> Tensor");
   unregister ("npu");
-  const XpImplementation kernel = { .size = sizeof kernel,
-                                    .name = "foo",
-                                    .boxed = recording_kernel,
-                                    .file = "kernel.c",
-                                    .line = 1 };
+  const XpImplementation kernel = {
+    .size = sizeof kernel, .name = "foo", .boxed = recording_kernel, .file = "kernel.c", .line = 1
+  };
   ck_assert (!xp_library_impl (block, &kernel, &error));
   assert_error (error, XP_ERROR_STALE_DEVICE, "the block at block.c:1");
   ck_assert_int_eq (registered ("tpu"), npu);

@@ -44,6 +44,54 @@ xp_thread_set_keys (XpThreadKeys keys)
   xp_thread.excluded = keys.excluded;
 }
 
+/**
+ * xp_thread_is_included:
+ *
+ * Returns: whether this thread adds all of @key to its calls. Of a per-backend key both bits count:
+ *   with AutogradFunctionality alone included, AutogradCPU is not (reference, gotcha 21)
+ */
+static inline bool
+xp_thread_is_included (XpKey key)
+{
+  return xp_key_set_has (xp_thread.included, key);
+}
+
+/**
+ * xp_thread_is_excluded:
+ *
+ * Returns: whether this thread takes all of @key away from its calls; as xp_thread_is_included()
+ */
+static inline bool
+xp_thread_is_excluded (XpKey key)
+{
+  return xp_key_set_has (xp_thread.excluded, key);
+}
+
+/**
+ * xp_thread_set_included:
+ *
+ * Adds one key to what this thread includes, or takes its functionality away, without a scope. A
+ * guard around it undoes it at its end.
+ */
+static inline void
+xp_thread_set_included (XpKey key, bool included)
+{
+  xp_thread.included = included ? xp_key_set_add (xp_thread.included, key)
+                                : xp_key_set_remove (xp_thread.included, key);
+}
+
+/**
+ * xp_thread_set_excluded:
+ *
+ * The same for what this thread excludes.
+ */
+static inline void
+xp_thread_set_excluded (XpKey key, bool excluded)
+{
+  xp_thread.excluded = excluded ? xp_key_set_add (xp_thread.excluded, key)
+                                : xp_key_set_remove (xp_thread.excluded, key);
+}
+
 static inline void
 xp_thread_restore_ (XpThreadKeys *saved)
 {
@@ -74,6 +122,14 @@ xp_thread_force_ (XpKeySet included, XpKeySet excluded)
   return saved;
 }
 
+static inline XpThreadKeys
+xp_thread_set_excluded_ (XpKey key, bool excluded)
+{
+  XpThreadKeys saved = xp_thread_keys ();
+  xp_thread_set_excluded (key, excluded);
+  return saved;
+}
+
 #define XP_GUARD_(begin)                                                                           \
   G_GNUC_UNUSED __attribute__ ((cleanup (xp_thread_restore_))) XpThreadKeys XP_PASTE (xp_guard_,   \
                                                                                       __COUNTER__) \
@@ -87,11 +143,15 @@ xp_thread_force_ (XpKeySet included, XpKeySet excluded)
 #define XP_FORCE_KEYS(included, excluded) XP_GUARD_ (xp_thread_force_ (included, excluded))
 /* Changes nothing now, and undoes at the end what the scope has changed. */
 #define XP_PRESERVE_KEYS() XP_GUARD_ (xp_thread_keys ())
+/* Excludes one key, or no longer, whatever was before. */
+#define XP_SET_EXCLUDED(key, excluded) XP_GUARD_ (xp_thread_set_excluded_ (key, excluded))
 /* Passes autograd over. */
 #define XP_BELOW_AUTOGRAD() XP_EXCLUDE_KEYS (((XpKeySet){ XP_AUTOGRAD_MASK, 0 }))
 /* Passes autograd and ADInplaceOrView over. */
 #define XP_BELOW_AD_INPLACE_OR_VIEW()                                                              \
   XP_EXCLUDE_KEYS (((XpKeySet){ XP_AUTOGRAD_MASK | XP_BIT (XP_FUNCTIONALITY_ADInplaceOrView), 0 }))
+/* Passes Functionalize over. */
+#define XP_SKIP_FUNCTIONALIZE() XP_EXCLUDE_KEYS (xp_key_set (XP_KEY_Functionalize))
 
 G_END_DECLS
 

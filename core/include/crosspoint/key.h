@@ -318,12 +318,33 @@ XP_PUBLIC int xp_key_compare (XpKey a, XpKey b);
 XP_PUBLIC XpKey *xp_key_list (unsigned *n_keys);
 
 /**
+ * xp_key_runtime_keys:
+ * @key: any key
+ * @n_keys: (out): how many
+ *
+ * The runtime keys that @key stands for, in set order: itself; those of an alias key, as
+ * xp_alias_contains() says; of a bare per-backend functionality ("Sparse") those of every backend.
+ *
+ * Returns: (transfer full): an array; free it with g_free()
+ */
+XP_PUBLIC XpKey *xp_key_runtime_keys (XpKey key, unsigned *n_keys);
+
+/**
+ * xp_key_is_backend:
+ *
+ * Returns: whether @key is where the kernels of a backend stand: dense, quantized and sparse keys
+ * of every backend, and the backends that are a functionality of their own (FPGA, Vulkan, Metal,
+ *   MkldnnCPU, CustomRNGKeyId); NestedTensor keys are not among them, nor is Undefined
+ */
+XP_PUBLIC bool xp_key_is_backend (XpKey key);
+
+/**
  * xp_alias_contains:
- * @alias: an alias key
- * @key: a runtime key
+ * @alias: an alias key; a runtime key contains itself
+ * @key: a runtime key, or a bare per-backend functionality
  *
  * Returns: whether a kernel registered to @alias may fill the cell of @key (reference, section 2);
- *   %FALSE for Undefined
+ *   %FALSE for Undefined, %TRUE for an alias key, which is the empty set
  */
 XP_PUBLIC bool xp_alias_contains (XpKey alias, XpKey key);
 
@@ -391,6 +412,27 @@ XP_PUBLIC uint64_t xp_backends_in_use (void);
 XP_PUBLIC XpFunctionality xp_autograd_functionality_of (XpBackend backend);
 
 /**
+ * xp_autograd_backends:
+ * @key: a key
+ *
+ * The backends whose kernels keep a CompositeImplicitAutograd kernel out of the autograd key @key:
+ * {CPU} for AutogradCPU, the NestedTensor keys for AutogradNestedTensor, what
+ * xp_autograd_other_backends() says for AutogradOther. AutogradHIP, AutogradVE and AutogradMTIA
+ * have none, nor have keys that are not for autograd.
+ *
+ * Returns: the set of them
+ */
+XP_PUBLIC XpKeySet xp_autograd_backends (XpKey key);
+
+/**
+ * xp_autograd_other_backends:
+ *
+ * Returns: the keys that share AutogradOther as far as composites go: FPGA, Vulkan, Metal,
+ *   CustomRNGKeyId, MkldnnCPU, and the sparse and quantized keys of every backend
+ */
+XP_PUBLIC XpKeySet xp_autograd_other_backends (void);
+
+/**
  * xp_autocast_functionality_of:
  * @backend: a backend
  *
@@ -420,6 +462,17 @@ static inline XpKeySet
 xp_key_set_union (XpKeySet a, XpKeySet b)
 {
   return (XpKeySet){ a.functionality | b.functionality, a.backend | b.backend };
+}
+
+/**
+ * xp_key_set_symmetric_difference:
+ *
+ * Returns: the bits that are in one of them only; backend bits too, other than in a difference
+ */
+static inline XpKeySet
+xp_key_set_symmetric_difference (XpKeySet a, XpKeySet b)
+{
+  return (XpKeySet){ a.functionality ^ b.functionality, a.backend ^ b.backend };
 }
 
 static inline XpKeySet
@@ -491,6 +544,45 @@ static inline XpKeySet
 xp_key_set_remove (XpKeySet set, XpKey key)
 {
   return xp_key_set_difference (set, xp_key_set (key));
+}
+
+/**
+ * xp_key_set_remove_backend:
+ *
+ * Takes the bit of @backend away; functionalities stay
+ */
+static inline XpKeySet
+xp_key_set_remove_backend (XpKeySet set, XpBackend backend)
+{
+  return (XpKeySet){ set.functionality, set.backend & ~XP_BIT (backend) };
+}
+
+static inline bool
+xp_key_set_has_backend (XpKeySet set, XpBackend backend)
+{
+  return (set.backend >> backend & 1) != 0;
+}
+
+/**
+ * xp_key_set_highest_functionality:
+ *
+ * Returns: the functionality of highest priority; Undefined where there is none
+ */
+static inline XpFunctionality
+xp_key_set_highest_functionality (XpKeySet set)
+{
+  return (XpFunctionality) (63 - __builtin_clzll (set.functionality | 1));
+}
+
+/**
+ * xp_key_set_highest_backend:
+ *
+ * Returns: the backend of highest priority, or -1 where there is none
+ */
+static inline int
+xp_key_set_highest_backend (XpKeySet set)
+{
+  return set.backend == 0 ? -1 : 63 - __builtin_clzll (set.backend);
 }
 
 /**

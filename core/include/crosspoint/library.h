@@ -55,6 +55,27 @@ typedef enum
 } XpAliasAnalysis;
 
 /**
+ * xp_alias_analysis_name:
+ *
+ * Returns: (transfer none): the kind as a dump prints it, "FROM_SCHEMA", "CONSERVATIVE (default)"
+ */
+XP_PUBLIC const char *xp_alias_analysis_name (XpAliasAnalysis kind);
+
+/**
+ * xp_alias_analysis_parse:
+ * @text: "CONSERVATIVE", "FROM_SCHEMA", "PURE_FUNCTION", "INTERNAL_SPECIAL_CASE", or the empty text
+ *   for unset
+ * @kind: (out): the kind
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT, with the kinds there are.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_alias_analysis_parse (const char *text, XpAliasAnalysis *kind,
+                                            GError **error);
+
+/**
  * XpDefinition:
  * @size: sizeof (XpDefinition)
  * @schema: the declaration; a namespace in it must be the block's

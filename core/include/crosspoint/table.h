@@ -147,6 +147,16 @@ typedef struct
  */
 XP_PUBLIC XpRowInfo *xp_table_row (const char *name);
 XP_PUBLIC void xp_row_info_free (XpRowInfo *info);
+
+/**
+ * xp_row_info_has_tag:
+ * @info: a row
+ * @tag: a word, such as `pointwise`
+ *
+ * Returns: whether @tag is among its tags
+ */
+XP_PUBLIC gboolean xp_row_info_has_tag (const XpRowInfo *info, const char *tag);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpRowInfo, xp_row_info_free)
 
 /**
@@ -208,6 +218,14 @@ XP_PUBLIC char *xp_row_info_dump (const XpRowInfo *info);
 XP_PUBLIC char *xp_row_info_dump_computed (const XpRowInfo *info);
 
 /**
+ * xp_table_has:
+ * @name: `aten::add.Tensor`
+ *
+ * Returns: whether the row is there, defined or with kernels only; asking creates nothing
+ */
+XP_PUBLIC gboolean xp_table_has (const char *name);
+
+/**
  * xp_table_has_kernel:
  * @name: `aten::add.Tensor`
  * @key: a runtime or alias key
@@ -216,6 +234,46 @@ XP_PUBLIC char *xp_row_info_dump_computed (const XpRowInfo *info);
  *   _dispatch_has_kernel_for_dispatch_key() says
  */
 XP_PUBLIC gboolean xp_table_has_kernel (const char *name, XpKey key);
+
+/**
+ * xp_table_has_kernel_in:
+ * @name: `aten::add.Tensor`
+ * @keys: a set
+ *
+ * Returns: whether a kernel is registered under any runtime key that is in @keys; alias keys do not
+ *   count
+ */
+XP_PUBLIC gboolean xp_table_has_kernel_in (const char *name, XpKeySet keys);
+
+/**
+ * xp_table_is_fallthrough:
+ * @name: `aten::add.Tensor`
+ * @key: a runtime or alias key
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR, %XP_ERROR_MISSING_KERNEL where nothing is registered under
+ * exactly @key.
+ *
+ * Returns: whether what is active under @key is xp_fallthrough()
+ */
+XP_PUBLIC gboolean xp_table_is_fallthrough (const char *name, XpKey key, GError **error);
+
+/**
+ * xp_table_has_fallback:
+ * @key: a runtime key
+ *
+ * Returns: whether a fallback serves the rows that have nothing better at @key
+ */
+XP_PUBLIC gboolean xp_table_has_fallback (XpKey key);
+
+/**
+ * xp_table_names_with_kernel:
+ * @key: a runtime or alias key
+ *
+ * Returns: (transfer full) (array zero-terminated=1): the names of the rows that have a kernel
+ *   registered under exactly @key, sorted
+ */
+XP_PUBLIC char **xp_table_names_with_kernel (XpKey key);
 
 /**
  * xp_table_has_computed_kernel:
@@ -267,6 +325,19 @@ XP_PUBLIC uint64_t xp_table_listen (XpTableListener listener, void *data, GDestr
  * Ends it. A call that another thread is making is not waited for; @destroy comes after it.
  */
 XP_PUBLIC void xp_table_unlisten (uint64_t number);
+
+/**
+ * xp_table_check_row:
+ * @name: `aten::add.Tensor`
+ * @error: return location for an error
+ *
+ * xp_table_check() for one row.
+ *
+ * Errors: %XP_ERROR_INTERNAL, %XP_ERROR_UNKNOWN_OPERATOR.
+ *
+ * Returns: %TRUE where stored and computed cells agree
+ */
+XP_PUBLIC gboolean xp_table_check_row (const char *name, GError **error);
 
 /**
  * xp_table_check:
