@@ -104,6 +104,16 @@ START_TEST (a_failed_load_leaves_no_device)
 }
 END_TEST
 
+START_TEST (nobody_sees_a_device_too_early)
+{
+  load_fixture ("rows");
+  load_fixture ("device_looks");
+  ck_assert_str_eq (g_getenv ("FIXTURE_DEVICE"), "not found");
+  XpKey key;
+  ck_assert (xp_key_parse ("npu", &key, NULL));
+}
+END_TEST
+
 START_TEST (a_swap_hands_the_device_on)
 {
   GError *error = NULL;
@@ -257,6 +267,7 @@ make_suite (void)
   tcase_set_timeout (devices, 60);
   tcase_add_test (devices, a_device_comes_and_goes_with_its_plugin);
   tcase_add_test (devices, a_failed_load_leaves_no_device);
+  tcase_add_test (devices, nobody_sees_a_device_too_early);
   tcase_add_test (devices, a_swap_hands_the_device_on);
   tcase_add_test (devices, memory_of_a_device_that_is_gone);
   tcase_add_test (devices, a_resident_plugin_takes_its_device_up_again);

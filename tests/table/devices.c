@@ -195,6 +195,70 @@ START_TEST (a_block_outlives_its_device)
 }
 END_TEST
 
+/* Nor is the next device given its memory. */
+START_TEST (memory_goes_with_the_device)
+{
+  static const XpMemoryClass none = { sizeof none, NULL, NULL, NULL, NULL };
+  GError *error = NULL;
+  XpBackend npu = registered ("npu");
+  xp_backend_set_memory (npu, &none);
+  XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (1), (XpDevice){ npu, 0 }, &error);
+  assert_no_error (error);
+  xp_tensor_unref (tensor);
+  unregister ("npu");
+  ck_assert_ptr_null (xp_tensor_new (XP_FLOAT32, XP_INTS (1), (XpDevice){ npu, 0 }, &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "the bit of no backend");
+  ck_assert_int_eq (registered ("tpu"), npu);
+  ck_assert_ptr_null (xp_tensor_new (XP_FLOAT32, XP_INTS (1), (XpDevice){ npu, 0 }, &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "memory for the device 'tpu:0'");
+}
+END_TEST
+
+/* The program's own devices under traffic: names never change while a tensor is there. */
+static int stop, n_made, n_wrong;
+
+static void *
+make_tensors (G_GNUC_UNUSED void *data)
+{
+  while (!__atomic_load_n (&stop, __ATOMIC_RELAXED))
+    {
+      static const XpLayoutClass layout = { sizeof layout, XP_STRIDED, XP_FUNCTIONALITY_Dense,
+                                            (void (*) (void *)) g_free, NULL };
+      XpDevice device = { XP_BACKEND_FIRST_NAMED, 0 };
+      XpTensor *tensor = xp_tensor_new_with_layout (&layout, NULL, XP_FLOAT32, XP_INTS (1), device,
+                                                    NULL);
+      if (tensor == NULL)
+        continue;
+      const char *name = xp_backend_name ((XpBackend) device.backend);
+      for (unsigned i = 0; i < 50; i++)
+        if (name == NULL || xp_backend_name ((XpBackend) device.backend) != name)
+          __atomic_add_fetch (&n_wrong, 1, __ATOMIC_RELAXED);
+      __atomic_add_fetch (&n_made, 1, __ATOMIC_RELAXED);
+      xp_tensor_unref (tensor);
+    }
+  return NULL;
+}
+
+START_TEST (tensors_hold_their_device)
+{
+  GThread *threads[2];
+  for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("tensors", make_tensors, NULL);
+  gint64 end = g_get_monotonic_time () + G_TIME_SPAN_SECOND;
+  for (unsigned i = 0; g_get_monotonic_time () < end || n_made < 100; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("dev%u", i % 7);
+      registered (name);
+      unregister (name);
+    }
+  __atomic_store_n (&stop, 1, __ATOMIC_RELAXED);
+  for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  ck_assert_int_eq (n_wrong, 0);
+  ck_assert_uint_eq (xp_backends_in_use () >> XP_BACKEND_FIRST_NAMED & 0xffffffff, 0);
+}
+END_TEST
+
 START_TEST (a_thousand_cycles)
 {
   g_autoptr (XpLibrary) rows = fragment_new ("op");
@@ -296,6 +360,8 @@ make_suite (void)
   tcase_add_test (devices, every_kind_of_call_is_told);
   tcase_add_test (devices, a_tombstone_is_free_when_its_last_tensor_dies);
   tcase_add_test (devices, a_block_outlives_its_device);
+  tcase_add_test (devices, memory_goes_with_the_device);
+  tcase_add_test (devices, tensors_hold_their_device);
   tcase_add_test (devices, a_thousand_cycles);
 #ifndef __SANITIZE_ADDRESS__
   tcase_add_test (devices, rows_stay_small);
