@@ -199,7 +199,7 @@ typedef struct
 static gboolean
 entry_covers (const Entry *entry, const Entry *lost)
 {
-  if (!entry->is_in_table || entry->device != lost->device)
+  if (!entry->is_in_table)
     return FALSE;
   if (lost->registration == NULL || entry->registration == NULL)
     return (lost->definition != NULL) == (entry->definition != NULL)

@@ -141,7 +141,7 @@ xp_table_is_fallthrough (const char *name, XpKey key, GError **error)
 gboolean
 xp_table_has_fallback (XpKey key)
 {
-  if (xp_key_is_alias (key) || key == XP_KEY_Undefined)
+  if (xp_key_is_alias (key))
     return FALSE;
   g_mutex_lock (&xp_table_lock);
   gboolean has = xp_fallback_for (key) != NULL;

@@ -75,6 +75,28 @@ START_TEST (the_list_holds_kernels_only)
 }
 END_TEST
 
+/* Only a registered fallthrough passes a call on. Nobody has a fallback for AutogradIPU. */
+START_TEST (an_empty_cell_is_never_skipped)
+{
+  GError *error = NULL;
+  g_autoptr (XpLibrary) kernel = impl_new ("aten", "IPU");
+  record_at (kernel, "gelu", 3);
+  g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_IPU);
+  g_auto (XpValue) approximate = xp_value_string ("none");
+  XpValue arguments[] = { xp_value_tensor (tensor), approximate };
+  ran = 0;
+  ck_assert_int_eq (call_named ("aten::gelu", arguments, &error), XP_FAILED);
+  ck_assert_int_eq (ran, 0);
+  ck_assert_str_eq (xp_error_get_details (error)->key, "AutogradIPU");
+  assert_error (error, XP_ERROR_MISSING_KERNEL, "from the 'AutogradIPU' backend");
+  g_autoptr (XpLibrary) fallback = impl_new ("_", "AutogradIPU");
+  implement (fallback, NULL, xp_fallthrough, 4);
+  call_named ("aten::gelu", arguments, &error);
+  assert_no_error (error);
+  ck_assert_int_eq (ran, 3);
+}
+END_TEST
+
 START_TEST (a_row_without_any_kernel)
 {
   g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
@@ -208,6 +230,7 @@ main (void)
   TCase *tests = tcase_create ("missing");
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_test (tests, an_empty_cell);
+  tcase_add_test (tests, an_empty_cell_is_never_skipped);
   tcase_add_test (tests, the_list_holds_kernels_only);
   tcase_add_test (tests, a_row_without_any_kernel);
   tcase_add_test (tests, a_key_that_no_argument_brought);

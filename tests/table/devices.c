@@ -214,6 +214,32 @@ START_TEST (memory_goes_with_the_device)
 }
 END_TEST
 
+/* The device is given back between the first look at it and the tensor. */
+static void *
+allocate_too_late (G_GNUC_UNUSED int index, size_t n_bytes)
+{
+  unregister ("npu");
+  return g_malloc (n_bytes);
+}
+
+static void
+deallocate (G_GNUC_UNUSED int index, void *memory, G_GNUC_UNUSED size_t n_bytes)
+{
+  g_free (memory);
+}
+
+START_TEST (a_tensor_that_comes_too_late)
+{
+  static const XpMemoryClass memory = { sizeof memory, allocate_too_late, deallocate, NULL, NULL };
+  GError *error = NULL;
+  XpBackend npu = registered ("npu");
+  xp_backend_set_memory (npu, &memory);
+  ck_assert_ptr_null (xp_tensor_new (XP_FLOAT32, XP_INTS (1), (XpDevice){ npu, 0 }, &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "the bit of no backend");
+  ck_assert_ptr_null (xp_backend_name (npu));
+}
+END_TEST
+
 /* The program's own devices under traffic: names never change while a tensor is there. */
 static int stop, n_made, n_wrong;
 
@@ -361,6 +387,7 @@ make_suite (void)
   tcase_add_test (devices, a_tombstone_is_free_when_its_last_tensor_dies);
   tcase_add_test (devices, a_block_outlives_its_device);
   tcase_add_test (devices, memory_goes_with_the_device);
+  tcase_add_test (devices, a_tensor_that_comes_too_late);
   tcase_add_test (devices, tensors_hold_their_device);
   tcase_add_test (devices, a_thousand_cycles);
 #ifndef __SANITIZE_ADDRESS__

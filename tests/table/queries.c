@@ -104,6 +104,8 @@ START_TEST (which_fallbacks_there_are)
   XpLibrary *fallback = impl_new ("_", "Autograd");
   implement (fallback, NULL, recording_kernel, 6);
   ck_assert (xp_table_has_fallback (XP_KEY_AutogradHIP));
+  ck_assert (!xp_table_has_fallback (XP_KEY_Autograd));
+  ck_assert (!xp_table_has_fallback (XP_KEY_Undefined));
   xp_library_free (fallback);
   ck_assert (!xp_table_has_fallback (XP_KEY_AutogradHIP));
 }
