@@ -180,7 +180,7 @@ START_TEST (no_other_kind)
                                     .file = "row.c",
                                     .line = 7 };
   ck_assert (!xp_library_def (rows, &definition, &error));
-  assert_error (error, XP_ERROR_INVALID_REGISTRATION, "5 is no kind of alias analysis");
+  assert_error (error, XP_ERROR_INVALID_REGISTRATION, "there is no kind 5 of alias analysis");
 }
 END_TEST
 
