@@ -41,8 +41,8 @@ static const char *const reserved[] = {
   "sizeof",   "static",  "struct",   "switch",   "template", "this",   "throw",     "typedef",
   "typename", "union",   "unsigned", "using",    "virtual",  "void",   "volatile",  "while",
   "call",     "error",   "keys",     "op",       "status",   "good",   "values",    "outputs",
-  "kind",     "typed",   "NULL",     "TRUE",     "FALSE",    "errno",  "linux",     "unix",
-  "true",     "false",   "xp_thread"
+  "kind",     "typed",   "kernel",   "NULL",     "TRUE",     "FALSE",  "errno",     "linux",
+  "unix",     "true",    "false",    "xp_thread"
 };
 
 G_GNUC_PRINTF (2, 3)
@@ -311,6 +311,16 @@ emit_keys (Emission *e)
     }
 }
 
+/* Returns what the boxed form of the call does. */
+static void
+emit_return_boxed (Emission *e, const char *state, bool is_redispatch)
+{
+  emit (e, "return xp_%s_boxed_ (%s, %s, ", e->c_name, state,
+        is_redispatch ? "XP_CALL_REDISPATCH" : "XP_CALL_TYPED");
+  emit_arguments (e, false);
+  emit (e, ");\n");
+}
+
 static void
 emit_caller (Emission *e, bool is_redispatch)
 {
@@ -324,27 +334,23 @@ emit_caller (Emission *e, bool is_redispatch)
     emit_keys (e);
   emit (e,
         "  XpStatus status = XP_OK;\n"
-        "  XP_CALL_SCOPE XpCall *call = xp_call_enter%s (op, keys);\n"
-        "  if (G_LIKELY (call != NULL))\n"
-        "    {\n"
-        "      XpTypedFunction typed = xp_call_kernel (call)->typed;\n"
-        "      if (G_LIKELY (typed != NULL))\n"
-        "        {\n",
+        "  const XpKernel *kernel;\n"
+        "  XP_CALL_SCOPE XpCall *call = xp_call_enter%s (op, keys, &kernel);\n"
+        "  if (G_UNLIKELY (call == NULL))\n    ",
         is_redispatch ? "_with_keys" : "");
+  emit_return_boxed (e, "op, NULL, XP_OK, keys", is_redispatch);
+  emit (e, "  XpTypedFunction typed = kernel->typed;\n");
   for (unsigned i = 0; i < e->n_results; i++)
-    emit (e, "          *%s = %s;\n", e->results[i].name, e->results[i].type->empty);
-  emit (e, "          status = ((xp_%s_fn) typed) (call, ", e->c_name);
+    emit (e, "  *%s = %s;\n", e->results[i].name, e->results[i].type->empty);
+  emit (e, "  if (G_LIKELY (typed != NULL))\n    status = ((xp_%s_fn) typed) (call, ", e->c_name);
   emit_arguments (e, false);
-  emit (e,
-        ");\n"
-        "          if (G_LIKELY (status == XP_OK))\n"
-        "            return XP_OK;\n"
-        "        }\n"
-        "    }\n"
-        "  return xp_%s_boxed_ (op, call, status, keys, %s, ",
-        e->c_name, is_redispatch ? "XP_CALL_REDISPATCH" : "XP_CALL_TYPED");
-  emit_arguments (e, false);
-  emit (e, ");\n}\n\n");
+  emit (e, ");\n"
+           "  if (G_LIKELY (typed != NULL && status == XP_OK))\n"
+           "    return XP_OK;\n  ");
+  /* What the frame knows need not stay in registers while the kernel runs. */
+  emit_return_boxed (e, "xp_call_operator (call), call, status, xp_call_keys (call)",
+                     is_redispatch);
+  emit (e, "}\n\n");
 }
 
 static char *

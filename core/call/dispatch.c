@@ -20,8 +20,7 @@ effective_keys (const XpOperator *op, XpKeySet keys, XpCallKind kind)
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
   keys.functionality = (keys.functionality | xp_thread.included.functionality)
                        & ~xp_thread.excluded.functionality
-                       & __atomic_load_n (&cells[XP_ROW_STRIPES + stripe].unmasked,
-                                          __ATOMIC_RELAXED);
+                       & __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
   return keys;
 }
 
@@ -37,22 +36,22 @@ count_active (const XpOperator *op, XpKey key)
   return n;
 }
 
-static uint32_t
-cell_index (const XpOperator *op, XpKeySet keys)
+static const XpCell *
+cell_of (const XpOperator *op, XpKeySet keys)
 {
   uint64_t backends = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
-  return xp_row_index (op, keys.functionality, xp_row_stripe (backends));
+  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+  return &cells[xp_row_index (op->slots, keys.functionality, xp_row_stripe (backends))];
 }
 
 /* Stores the kernel of a cell in the frame until the cell still holds it afterwards, with a fence
  * in between. */
 static void
-hold_kernel (XpCall *call, uint32_t index)
+hold_kernel (XpCall *call, const XpCell *cell)
 {
   for (;;)
     {
-      const XpCell *cells = __atomic_load_n (&call->op->cells, __ATOMIC_ACQUIRE);
-      const XpKernel *kernel = __atomic_load_n (&cells[index].kernel, __ATOMIC_ACQUIRE);
+      const XpKernel *kernel = __atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE);
       if (kernel == call->kernel)
         return;
       __atomic_store_n (&call->kernel, kernel, __ATOMIC_RELEASE);
@@ -63,12 +62,15 @@ hold_kernel (XpCall *call, uint32_t index)
 static XpCall *
 push (XpOperator *op, XpKeySet keys, const void *stack)
 {
-  uint32_t index = cell_index (op, keys);
-  XpCall *call = xp_call_push (&xp_thread, op, keys, index, stack);
+  const XpKernel *kernel;
+  XpCall *call;
+  do
+    call = xp_call_push_exact (&xp_thread, xp_thread.top, stack, op, keys, &kernel);
+  while (call == NULL);
   if (xp_threads_need_fence ())
     {
       __atomic_thread_fence (__ATOMIC_SEQ_CST);
-      hold_kernel (call, index);
+      hold_kernel (call, cell_of (op, keys));
     }
   return call;
 }
@@ -119,12 +121,6 @@ xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind)
   XpCall *call = NULL;
   const void *stack = __builtin_frame_address (0);
   return enter_slow (op, keys, kind, stack, &call) == ENTERED ? call : NULL;
-}
-
-/* Nothing that watches calls today asks for their end; typed callers built now will tell it. */
-void
-xp_call_leave_slow (G_GNUC_UNUSED XpCall *call)
-{
 }
 
 /* The operators and keys that repeat at the end of the stack of calls, outermost first. */
@@ -183,8 +179,7 @@ set_not_entered (const XpOperator *op, XpKeySet keys, Entered why, GError **erro
 }
 
 static XP_COLD XpCall *
-enter_slow_or_fail (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack,
-                    GError **error)
+enter_or_fail (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, GError **error)
 {
   XpCall *call = NULL;
   Entered entered = enter_slow (op, keys, kind, stack, &call);
@@ -193,16 +188,18 @@ enter_slow_or_fail (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *
   return call;
 }
 
+/* The call, where all is as usual; else NULL. */
 static inline __attribute__ ((always_inline)) XpCall *
-enter (XpOperator *op, XpKeySet keys, XpCallKind kind, GError **error)
+try_enter (XpOperator *op, XpKeySet keys, XpCallKind kind, const XpKernel **kernel)
 {
   XpThreadHead *thread = &xp_thread;
+  XpCall *call = thread->top;
   const void *stack = xp_stack_pointer ();
   bool is_redispatch = kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED;
-  if (!xp_call_may_enter (thread, stack))
-    return enter_slow_or_fail (op, keys, kind, stack, error);
-  return is_redispatch ? xp_call_push_exact (thread, op, keys, stack)
-                       : xp_call_push_masked (thread, op, keys, stack);
+  if (G_UNLIKELY (!xp_call_may_enter (thread, call, stack)))
+    return NULL;
+  return is_redispatch ? xp_call_push_exact (thread, call, stack, op, keys, kernel)
+                       : xp_call_push_masked (thread, call, stack, op, keys, kernel);
 }
 
 /* --- Running kernels. --- */
@@ -322,10 +319,9 @@ xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results, GError
   uint32_t stripe = xp_row_stripe (keys.backend
                                    & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-  keys.functionality &= __atomic_load_n (&cells[XP_ROW_STRIPES + stripe].unmasked,
-                                         __ATOMIC_RELAXED);
+  keys.functionality &= __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
   call->keys = keys;
-  hold_kernel (call, cell_index (op, keys));
+  hold_kernel (call, cell_of (op, keys));
   if (keys.functionality == 0 && call->kernel->boxed == xp_fallthrough)
     return xp_missing_kernel (call, arguments, results, error);
   return xp_call_run (call, &(BoxedCall){ op, arguments, results, error });
@@ -342,7 +338,8 @@ call_mixed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
   BoxedCall own = *boxed;
   if (!xp_settle_devices (boxed->op, boxed->arguments, &keys, &copies, &device, boxed->error))
     return XP_FAILED;
-  XP_CALL_SCOPE XpCall *call = enter (boxed->op, keys, kind, boxed->error);
+  const void *stack = __builtin_frame_address (0);
+  XP_CALL_SCOPE XpCall *call = enter_or_fail (boxed->op, keys, kind, stack, boxed->error);
   if (call == NULL)
     return XP_FAILED;
   const Registration *registration = xp_registration_of (call->kernel);
@@ -375,36 +372,67 @@ call_mixed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
 }
 
 static inline void
-begin_results (const BoxedCall *boxed)
+begin_results (const XpOperator *op, XpValue *results)
 {
-  for (uint32_t i = 0; i < boxed->op->n_results; i++)
-    boxed->results[i] = XP_NONE;
+  for (uint32_t i = 0; i < op->n_results; i++)
+    results[i] = XP_NONE;
 }
 
-static inline XpStatus
-call_boxed (const BoxedCall *boxed, XpCallKind kind)
+/* A call in which something is unusual: its keys, its thread, or the moment. */
+static XP_COLD XpStatus
+call_slowly (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
 {
-  begin_results (boxed);
-  XpKeySet keys = xp_argument_keys (boxed->op, boxed->arguments);
-  if (G_UNLIKELY ((keys.backend & (keys.backend - 1)) != 0))
-    return call_mixed (boxed, keys, kind);
-  XP_CALL_SCOPE XpCall *call = enter (boxed->op, keys, kind, boxed->error);
+  const void *stack = __builtin_frame_address (0);
+  XP_CALL_SCOPE XpCall *call = enter_or_fail (boxed->op, keys, kind, stack, boxed->error);
   return call != NULL ? xp_call_run (call, boxed) : XP_FAILED;
 }
 
-static inline XpStatus
-redispatch_boxed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
+static __attribute__ ((noinline)) XpStatus
+redispatch_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
+                   XpKeySet keys, XpCallKind kind)
 {
-  begin_results (boxed);
-  XP_CALL_SCOPE XpCall *call = enter (boxed->op, keys, kind, boxed->error);
-  return call != NULL ? xp_call_run (call, boxed) : XP_FAILED;
+  return call_slowly (&(BoxedCall){ op, arguments, results, error }, keys, kind);
+}
+
+static __attribute__ ((noinline)) XpStatus
+resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
+                XpCallKind kind)
+{
+  const BoxedCall boxed = { op, arguments, results, error };
+  XpKeySet keys = xp_argument_keys (op, arguments);
+  if ((keys.backend & (keys.backend - 1)) != 0)
+    return call_mixed (&boxed, keys, kind);
+  return call_slowly (&boxed, keys, kind);
+}
+
+/* Runs the kernel of a call that was entered in the usual way. The parts of the call are passed in
+ * registers, and are in memory while the kernel runs: only the unusual paths want them again. */
+static inline __attribute__ ((always_inline)) XpStatus
+run (XpCall *entered, const XpKernel *kernel, XpOperator *op, const XpValue *arguments,
+     XpValue *results, GError **error)
+{
+  XP_CALL_SCOPE XpCall *call = entered;
+  BoxedCall kept = { op, arguments, results, error };
+  __asm__ volatile("" : "+m"(kept));
+  XpStatus status = kernel->boxed (call, arguments, results, error);
+  return G_LIKELY (status == XP_OK) ? XP_OK : finish_unusual (call, status, &kept);
 }
 
 XpStatus
 xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error)
 {
   g_return_val_if_fail (op != NULL, XP_FAILED);
-  return call_boxed (&(BoxedCall){ op, arguments, results, error }, XP_CALL_BOXED);
+  begin_results (op, results);
+  if (G_UNLIKELY (op->list_arguments != 0))
+    return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
+  XpKeySet keys = xp_argument_tensor_keys (op, arguments);
+  if (G_UNLIKELY ((keys.backend & (keys.backend - 1)) != 0))
+    return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
+  const XpKernel *kernel;
+  XpCall *call = try_enter (op, keys, XP_CALL_BOXED, &kernel);
+  if (G_UNLIKELY (call == NULL))
+    return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
+  return run (call, kernel, op, arguments, results, error);
 }
 
 XpStatus
@@ -412,8 +440,12 @@ xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments,
                         GError **error)
 {
   g_return_val_if_fail (op != NULL, XP_FAILED);
-  return redispatch_boxed (&(BoxedCall){ op, arguments, results, error }, keys,
-                           XP_CALL_REDISPATCH_BOXED);
+  begin_results (op, results);
+  const XpKernel *kernel;
+  XpCall *call = try_enter (op, keys, XP_CALL_REDISPATCH_BOXED, &kernel);
+  if (G_UNLIKELY (call == NULL))
+    return redispatch_slowly (op, arguments, results, error, keys, XP_CALL_REDISPATCH_BOXED);
+  return run (call, kernel, op, arguments, results, error);
 }
 
 /* Where a typed caller goes with boxed arguments: it could not enter, or the kernel has no typed
@@ -423,9 +455,10 @@ xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet k
                        XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
 {
   const BoxedCall boxed = { op, arguments, results, error };
+  begin_results (op, results);
   if (call == NULL)
-    return kind == XP_CALL_REDISPATCH ? redispatch_boxed (&boxed, keys, kind)
-                                      : call_boxed (&boxed, kind);
-  begin_results (&boxed);
+    return kind == XP_CALL_REDISPATCH
+               ? redispatch_slowly (op, arguments, results, error, keys, kind)
+               : resolve_slowly (op, arguments, results, error, kind);
   return status == XP_OK ? xp_call_run (call, &boxed) : finish_unusual (call, status, &boxed);
 }

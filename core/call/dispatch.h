@@ -31,18 +31,23 @@ XpStatus xp_call_run (XpCall *call, const BoxedCall *boxed);
 /* @keys and those of all tensors in lists among the arguments. */
 XpKeySet xp_argument_list_keys (const XpOperator *op, const XpValue *arguments, XpKeySet keys);
 
+/* The keys of all tensors among the arguments, but for those in lists. */
+static inline XpKeySet
+xp_argument_tensor_keys (const XpOperator *op, const XpValue *arguments)
+{
+  XpKeySet keys = { 0, 0 };
+  for (uint64_t bits = op->tensor_arguments; bits != 0; bits >>= 1, arguments++)
+    if (G_LIKELY (bits & 1) && G_LIKELY (arguments->tag == XP_TAG_TENSOR))
+      keys = xp_key_set_union (keys, xp_tensor_keys (arguments->as.tensor));
+  return keys;
+}
+
 /* The keys of all tensors among the arguments. */
 static inline XpKeySet
 xp_argument_keys (const XpOperator *op, const XpValue *arguments)
 {
-  XpKeySet keys = { 0, 0 };
-  for (uint64_t bits = op->tensor_arguments; bits != 0; bits &= bits - 1)
-    {
-      const XpValue *argument = &arguments[__builtin_ctzll (bits)];
-      if (G_LIKELY (argument->tag == XP_TAG_TENSOR))
-        keys = xp_key_set_union (keys, xp_tensor_keys (argument->as.tensor));
-    }
-  return G_LIKELY (op->list_arguments == 0) ? keys : xp_argument_list_keys (op, arguments, keys);
+  XpKeySet keys = xp_argument_tensor_keys (op, arguments);
+  return op->list_arguments == 0 ? keys : xp_argument_list_keys (op, arguments, keys);
 }
 
 typedef gboolean (*XpTensorVisitor) (unsigned argument, XpTensor *tensor, void *data);

@@ -7,20 +7,26 @@
 
 #include <crosspoint/schema.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum
 {
   MOST_WORDS = XP_ROW_STRIPES + 64 * XP_ROW_STRIPE,
-  /* A row that grows leaves its smaller block behind, and so grows by more. */
-  STRIPES_AT_FIRST = 4,
-  STRIPES_AT_A_TIME = 8
+  /* A row that grows keeps its smaller block too, so it begins with room for a few devices beside
+   * those that are built in. */
+  STRIPES_AT_FIRST = 20,
+  STRIPES_AT_A_TIME = 8,
+  LINES_AT_A_TIME = 256 * 1024
 };
 
-/* A functionality's own cell, or its place within each stripe. */
+/* A functionality's own word, or its place within each stripe. */
 static XpKeySlot slots[64];
 
 /* Rows that are not there: every cell holds the same kernel. */
 static XpCell error_cells[2][MOST_WORDS];
+
+/* Rows that have no kernels of their own, and never had any: fallbacks serve them all alike. */
+static XpCell bare_cells[MOST_WORDS];
 
 static void
 fill_error_cells (XpCell *cells, const XpKernel *kernel)
@@ -34,11 +40,13 @@ fill_error_cells (XpCell *cells, const XpKernel *kernel)
 void
 xp_heads_begin (void)
 {
-  for (unsigned f = 0; f < 64; f++)
-    slots[f] = (XpKeySlot){ f, 0 };
+  for (unsigned bit = 0; bit < 64; bit++)
+    slots[xp_highest_place (XP_BIT (bit))] = (XpKeySlot){ bit, 0 };
   for (unsigned ordinal = 0; ordinal < XP_N_PER_BACKEND; ordinal++)
-    slots[xp_per_backend[ordinal].functionality] = (XpKeySlot){ XP_ROW_STRIPES + 1 + ordinal,
-                                                                ~(uint32_t) 0 };
+    {
+      uint64_t place = xp_highest_place (XP_BIT (xp_per_backend[ordinal].functionality));
+      slots[place] = (XpKeySlot){ 1 + ordinal, ~(uint32_t) 0 };
+    }
   fill_error_cells (error_cells[0], &xp_special_kernels[XP_SPECIAL_UNKNOWN_OPERATOR]);
   fill_error_cells (error_cells[1], &xp_special_kernels[XP_SPECIAL_SIGNATURE]);
 }
@@ -46,29 +54,28 @@ xp_heads_begin (void)
 unsigned
 xp_key_cell_index (XpKey key)
 {
-  const XpKeySlot *slot = &slots[xp_key_functionality (key)];
-  unsigned stripe = ((unsigned) (xp_key_backend (key) + 1) & 63) * XP_ROW_STRIPE;
+  const XpKeySlot *slot = &slots[xp_highest_place (XP_BIT (xp_key_functionality (key)))];
+  unsigned stripe = XP_ROW_STRIPES + ((unsigned) (xp_key_backend (key) + 1) & 63) * XP_ROW_STRIPE;
   return slot->base + (stripe & slot->stride_mask);
 }
 
-/* How many stripes the block of @head has next: up to that of the highest named backend. */
+/* How many stripes the next block of @head has: up to that of the highest named backend. */
 static unsigned
 stripes_needed (const Head *head)
 {
   uint64_t named = xp_backends_known () & ~XP_BIT (XP_BACKEND_Meta);
   unsigned n = 64 - (unsigned) __builtin_clzll (named) + 1;
-  unsigned at_a_time = head->cells == NULL ? STRIPES_AT_FIRST : STRIPES_AT_A_TIME;
-  return n <= head->n_stripes ? head->n_stripes : (n + at_a_time - 1) / at_a_time * at_a_time;
+  unsigned n_now = head->block != NULL ? head->block->n_stripes : 0;
+  if (n <= n_now)
+    return n_now;
+  return n_now == 0 ? MAX (n, STRIPES_AT_FIRST)
+                    : (n + STRIPES_AT_A_TIME - 1) / STRIPES_AT_A_TIME * STRIPES_AT_A_TIME;
 }
 
 /* Which arguments a call looks at for keys. */
 static void
-set_arguments (XpOperator *op, const char *signature)
+set_arguments (XpOperator *op, const XpSchema *schema)
 {
-  g_autofree char *text = g_strconcat ("_", signature, NULL);
-  g_autoptr (XpSchema) schema = xp_schema_parse (text, NULL);
-  if (schema == NULL)
-    return;
   op->n_arguments = schema->n_arguments;
   op->n_results = schema->n_returns;
   for (unsigned i = 0; i < schema->n_arguments && i < 64; i++)
@@ -82,8 +89,9 @@ set_arguments (XpOperator *op, const char *signature)
     }
 }
 
-Head *
-xp_head_make (Row *row, const char *signature)
+/* A head for @signature, which is that of @schema. */
+static Head *
+head_make (Row *row, const char *signature, const XpSchema *schema)
 {
   for (Head *head = row->heads; head != NULL; head = head->next)
     if (strcmp (head->signature, signature) == 0)
@@ -94,46 +102,119 @@ xp_head_make (Row *row, const char *signature)
   head->op.slots = slots;
   head->op.backends = xp_backends_known ();
   head->op.cells = error_cells[row->definition != NULL];
-  set_arguments (&head->op, signature);
+  if (schema != NULL)
+    set_arguments (&head->op, schema);
   head->next = row->heads;
   __atomic_store_n (&row->heads, head, __ATOMIC_RELEASE);
   return head;
 }
 
+/* Cells first, then masks: a cell that calls begin to pass over resolves again for those who still
+ * go there, and one that they no longer pass over is ready when they come. */
 static void
-publish_live (Row *row, Head *head)
+update_cells (XpCell *cells, unsigned n_stripes, const XpCell *from)
+{
+  unsigned n_words = XP_ROW_STRIPES + n_stripes * XP_ROW_STRIPE;
+  for (unsigned i = 0; i < n_words; i++)
+    if ((i < XP_ROW_STRIPES || i % XP_ROW_STRIPE != 0) && cells[i].kernel != from[i].kernel)
+      __atomic_store_n (&cells[i].kernel, from[i].kernel, __ATOMIC_RELEASE);
+  for (unsigned i = XP_ROW_STRIPES; i < n_words; i += XP_ROW_STRIPE)
+    if (cells[i].unmasked != from[i].unmasked)
+      __atomic_store_n (&cells[i].unmasked, from[i].unmasked, __ATOMIC_RELEASE);
+}
+
+void
+xp_bare_rows_publish (void)
 {
   XpCell computed[MOST_WORDS];
+  g_autoptr (GPtrArray) none = g_ptr_array_new ();
+  const Row bare = { .registrations = none };
+  xp_row_compute (&bare, computed, 64);
+  update_cells (bare_cells, 64, computed);
+}
+
+Head *
+xp_head_make (Row *row, const char *signature)
+{
+  g_autofree char *text = g_strconcat ("_", signature, NULL);
+  g_autoptr (XpSchema) schema = xp_schema_parse (text, NULL);
+  return head_make (row, signature, schema);
+}
+
+/* Memory that starts a cache line and is never given back, as blocks are not. It comes many lines
+ * at a time, with its pages: aligned allocations one by one, and a fault for every other block,
+ * cost as much as all else that a registration does. */
+static void *
+take_lines (size_t size)
+{
+  static char *lines;
+  static size_t n_left;
+  size = (size + 63) & ~(size_t) 63;
+  if (n_left < size)
+    {
+      n_left = MAX (size, LINES_AT_A_TIME);
+      lines = mmap (NULL, n_left, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      if (lines == MAP_FAILED)
+        lines = g_aligned_alloc (1, n_left, 64);
+    }
+  n_left -= size;
+  lines += size;
+  return lines - size;
+}
+
+static Block *
+block_new (unsigned n_stripes, Block *older)
+{
+  size_t n_words = XP_ROW_STRIPES + n_stripes * XP_ROW_STRIPE;
+  Block *block = take_lines (sizeof *block + n_words * sizeof *block->cells);
+  block->older = older;
+  block->n_stripes = n_stripes;
+  return block;
+}
+
+/* A reader that has a block stores the kernel it finds there and looks into the same block again,
+ * so every block says what the newest does. */
+static void
+publish_cells (Head *head, const XpCell *from)
+{
+  for (Block *block = head->block; block != NULL; block = block->older)
+    update_cells (block->cells, block->n_stripes, from);
+}
+
+static const XpCell *
+own_cells (const Row *row, Head *head)
+{
   unsigned n_stripes = stripes_needed (head);
-  unsigned n_words = XP_ROW_STRIPES + n_stripes * XP_ROW_STRIPE;
+  if (head->block == NULL || head->block->n_stripes < n_stripes)
+    {
+      Block *older = head->block;
+      head->block = block_new (n_stripes, older);
+      xp_row_compute (row, head->block->cells, n_stripes);
+      for (; older != NULL; older = older->older)
+        update_cells (older->cells, older->n_stripes, head->block->cells);
+      return head->block->cells;
+    }
+  XpCell computed[MOST_WORDS];
   xp_row_compute (row, computed, n_stripes);
-  if (head->n_stripes < n_stripes)
-    {
-      /* A reader may still look at the smaller block; there are at most eight of them. */
-      if (head->cells != NULL)
-        {
-          if (head->old_cells == NULL)
-            head->old_cells = g_ptr_array_new ();
-          g_ptr_array_add (head->old_cells, head->cells);
-        }
-      head->cells = g_aligned_alloc (n_words, sizeof *head->cells, 64);
-      head->n_stripes = n_stripes;
-      memcpy (head->cells, computed, n_words * sizeof *computed);
-    }
-  else
-    {
-      /* Cells first, then masks: a cell that calls begin to pass over resolves again for those who
-       * still go there, and one that they no longer pass over is ready when they come. */
-      for (unsigned i = 0; i < n_words; i++)
-        if ((i < XP_ROW_STRIPES || i % XP_ROW_STRIPE != 0)
-            && head->cells[i].kernel != computed[i].kernel)
-          __atomic_store_n (&head->cells[i].kernel, computed[i].kernel, __ATOMIC_RELEASE);
-      for (unsigned i = XP_ROW_STRIPES; i < n_words; i += XP_ROW_STRIPE)
-        if (head->cells[i].unmasked != computed[i].unmasked)
-          __atomic_store_n (&head->cells[i].unmasked, computed[i].unmasked, __ATOMIC_RELEASE);
-    }
-  __atomic_store_n (&head->op.cells, head->cells, __ATOMIC_RELEASE);
+  publish_cells (head, computed);
+  return head->block->cells;
+}
+
+static void
+publish_live (const Row *row, Head *head)
+{
+  bool is_bare = row->registrations->len == 0 && head->block == NULL;
+  const XpCell *cells = is_bare ? bare_cells : own_cells (row, head);
+  __atomic_store_n (&head->op.cells, cells, __ATOMIC_RELEASE);
   __atomic_store_n (&head->op.backends, xp_backends_known (), __ATOMIC_RELEASE);
+}
+
+static void
+publish_error (Head *head, const XpCell *from)
+{
+  __atomic_store_n (&head->op.cells, from, __ATOMIC_RELEASE);
+  publish_cells (head, from);
 }
 
 /* What calls ask of a definition without taking the lock. */
@@ -145,18 +226,23 @@ take_facts (Head *head, const Definition *definition)
   for (unsigned i = 0; i < schema->n_arguments && i < 64; i++)
     if (schema->arguments[i].alias != NULL && schema->arguments[i].alias->is_write)
       written |= XP_BIT (i);
-  g_auto (GStrv) tags = g_strsplit (definition->tags != NULL ? definition->tags : "", " ", -1);
+  bool takes_mixed_devices = false;
+  if (definition->tags != NULL)
+    {
+      g_auto (GStrv) tags = g_strsplit (definition->tags, " ", -1);
+      takes_mixed_devices = g_strv_contains ((const char *const *) tags, "mixed_devices");
+    }
   __atomic_store_n (&head->written_arguments, written, __ATOMIC_RELAXED);
-  __atomic_store_n (&head->takes_mixed_devices,
-                    g_strv_contains ((const char *const *) tags, "mixed_devices"),
-                    __ATOMIC_RELAXED);
+  __atomic_store_n (&head->takes_mixed_devices, takes_mixed_devices, __ATOMIC_RELAXED);
 }
 
 void
 xp_row_publish (Row *row)
 {
   row->is_dirty = false;
-  Head *live = row->definition != NULL ? xp_head_make (row, row->definition->signature) : NULL;
+  Head *live = row->definition != NULL
+                   ? head_make (row, row->definition->signature, row->definition->schema)
+                   : NULL;
   for (Head *head = row->heads; head != NULL; head = head->next)
     if (head == live)
       {
@@ -164,6 +250,6 @@ xp_row_publish (Row *row)
         publish_live (row, head);
       }
     else
-      __atomic_store_n (&head->op.cells, error_cells[live != NULL], __ATOMIC_RELEASE);
+      publish_error (head, error_cells[live != NULL]);
   __atomic_store_n (&row->live, live, __ATOMIC_RELEASE);
 }

@@ -193,7 +193,7 @@ audit_row (Row *row, void *data)
       const XpKernel *expected = expected_kernel (cell);
       const XpKernel *stored = row->live->op.cells[xp_key_cell_index (key)].kernel;
       unsigned stripe = xp_row_stripe (xp_key_set (key).backend);
-      uint64_t unmasked = row->live->op.cells[XP_ROW_STRIPES + stripe].unmasked;
+      uint64_t unmasked = row->live->op.cells[stripe].unmasked;
       bool passed_over = cell.registration != NULL && cell.registration->is_fallthrough;
       if (stored != expected)
         audit->finding = g_strdup_printf ("%s, cell %s: stored is %s, the rules say %s", row->name,

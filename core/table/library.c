@@ -223,8 +223,7 @@ xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *tra
 
 /* Adds the block's namespace to a name without one; a foreign one is a mistake. */
 static char *
-qualify (const XpLibrary *library, const char *name, const char *what, const char *place,
-         GError **error)
+qualify (const XpLibrary *library, const char *name, bool is_implementation, GError **error)
 {
   const char *colons = strstr (name, "::");
   if (colons == NULL)
@@ -232,10 +231,13 @@ qualify (const XpLibrary *library, const char *name, const char *what, const cha
   size_t n = strlen (library->name_space);
   if ((size_t) (colons - name) == n && strncmp (name, library->name_space, n) == 0)
     return g_strdup (name);
+  g_autofree char *what = is_implementation ? g_strdup_printf ("impl(\"%s\", ...): ", name)
+                                            : g_strdup ("");
   set_invalid (library, error,
                "%sExplicitly provided namespace (%.*s) in %s does not match namespace of enclosing "
                "%s block (%s). Move it to a block of its own namespace.",
-               what, (int) (colons - name), name, place, kind_names[library->kind],
+               what, (int) (colons - name), name,
+               is_implementation ? "operator name" : "schema string", kind_names[library->kind],
                library->name_space);
   return NULL;
 }
@@ -243,7 +245,17 @@ qualify (const XpLibrary *library, const char *name, const char *what, const cha
 static XpSchema *
 parse_definition (const XpLibrary *library, const char *text, GError **error)
 {
-  /* The namespace is the block's where the text has none. */
+  /* The namespace is the block's where the text has none. Of a text that does not parse with it,
+   * the error is that of the text as it was given. */
+  const char *colons = strstr (text, "::");
+  if (library->kind != XP_LIBRARY_KIND_IMPL
+      && (colons == NULL || (size_t) (colons - text) > strcspn (text, "(")))
+    {
+      g_autofree char *full = g_strconcat (library->name_space, "::", text, NULL);
+      XpSchema *parsed = xp_schema_parse (full, NULL);
+      if (parsed != NULL)
+        return parsed;
+    }
   g_autoptr (XpSchema) schema = xp_schema_parse (text, error);
   if (schema == NULL)
     return NULL;
@@ -257,7 +269,7 @@ parse_definition (const XpLibrary *library, const char *text, GError **error)
     }
   if (strstr (schema->name, "::") != NULL)
     {
-      g_autofree char *name = qualify (library, schema->name, "", "schema string", error);
+      g_autofree char *name = qualify (library, schema->name, false, error);
       return name != NULL ? g_steal_pointer (&schema) : NULL;
     }
   g_autofree char *qualified = g_strconcat (library->name_space, "::", text, NULL);
@@ -281,6 +293,22 @@ keep_error (XpLibrary *library, GError *local, GError **error)
   return FALSE;
 }
 
+/* `registered at FILE:LINE`, without the cost of a format: there is one for everything that is
+ * registered. */
+static char *
+location_text (const char *file, int line)
+{
+  char digits[16];
+  char *digit = digits + sizeof digits - 1;
+  *digit = '\0';
+  for (unsigned rest = (unsigned) ABS (line); digit == digits + sizeof digits - 1 || rest > 0;
+       rest /= 10)
+    *--digit = (char) ('0' + rest % 10);
+  if (line < 0)
+    *--digit = '-';
+  return g_strconcat ("registered at ", file, ":", digit, NULL);
+}
+
 static gboolean
 library_def (XpLibrary *library, const XpDefinition *from, GError **error)
 {
@@ -295,7 +323,7 @@ library_def (XpLibrary *library, const XpDefinition *from, GError **error)
   definition->signature = xp_schema_signature (schema);
   definition->file = g_strdup (from->file);
   definition->line = from->line;
-  definition->location = g_strdup_printf ("registered at %s:%d", from->file, from->line);
+  definition->location = location_text (from->file, from->line);
   definition->tags = g_strdup (from->tags);
   definition->description = g_strdup (from->description);
   definition->alias_analysis = from->alias_analysis;
@@ -369,15 +397,16 @@ library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
   char *row_name = NULL;
   if (from->name != NULL)
     {
-      g_autofree char *what = g_strdup_printf ("impl(\"%s\", ...): ", from->name);
-      row_name = qualify (library, from->name, what, "operator name", error);
+      row_name = qualify (library, from->name, true, error);
       if (row_name == NULL)
         return FALSE;
       if (!operator_name_is_well_formed (row_name + strlen (library->name_space) + 2))
         {
           g_free (row_name);
           return set_invalid (library, error,
-                              "%sexpected the name of an operator, NAME or NAME.OVERLOAD", what);
+                              "impl(\"%s\", ...): expected the name of an operator, NAME or "
+                              "NAME.OVERLOAD",
+                              from->name);
         }
     }
   Registration *registration = g_new0 (Registration, 1);
@@ -389,7 +418,7 @@ library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
   registration->flags = from->flags;
   registration->file = g_strdup (from->file);
   registration->line = from->line;
-  registration->location = g_strdup_printf ("registered at %s:%d", from->file, from->line);
+  registration->location = location_text (from->file, from->line);
   registration->signature = g_strdup (from->signature);
   registration->destroy = from->destroy;
   Entry *entry = g_new0 (Entry, 1);

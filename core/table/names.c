@@ -41,24 +41,33 @@ hash_name (const char *name, size_t length)
   return (size_t) (hash ^ hash >> 29);
 }
 
-Row *
-xp_row_find (const char *name)
+static Row *
+find (const char *name, size_t length, size_t hash)
 {
   const Index *index = __atomic_load_n (&index_now, __ATOMIC_ACQUIRE);
   if (index == NULL)
     return NULL;
-  for (size_t i = hash_name (name, strlen (name)) & index->mask;; i = (i + 1) & index->mask)
+  for (size_t i = hash & index->mask;; i = (i + 1) & index->mask)
     {
       Row *row = __atomic_load_n (&index->rows[i], __ATOMIC_ACQUIRE);
-      if (row == NULL || strcmp (row->name, name) == 0)
+      if (row == NULL
+          || (row->hash == hash && row->name_length == length
+              && memcmp (row->name, name, length) == 0))
         return row;
     }
+}
+
+Row *
+xp_row_find (const char *name)
+{
+  size_t length = strlen (name);
+  return find (name, length, hash_name (name, length));
 }
 
 static void
 put (Index *index, Row *row)
 {
-  size_t i = hash_name (row->name, strlen (row->name)) & index->mask;
+  size_t i = row->hash & index->mask;
   while (index->rows[i] != NULL)
     i = (i + 1) & index->mask;
   __atomic_store_n (&index->rows[i], row, __ATOMIC_RELEASE);
@@ -80,13 +89,16 @@ grow (void)
 Row *
 xp_row_make (const char *name)
 {
-  Row *row = xp_row_find (name);
+  size_t length = strlen (name), hash = hash_name (name, length);
+  Row *row = find (name, length, hash);
   if (row != NULL)
     return row;
   if (index_now == NULL || 2 * (n_rows + 1) > index_now->mask)
     grow ();
   row = g_new0 (Row, 1);
   row->name = g_strdup (name);
+  row->name_length = length;
+  row->hash = hash;
   row->registrations = g_ptr_array_new ();
   put (index_now, row);
   n_rows++;

@@ -65,6 +65,15 @@ typedef struct
   XpOwner *owner;
 } Definition;
 
+/* The cells of a row, as many as it needed when they were allocated. */
+typedef struct Block Block;
+struct Block
+{
+  Block *older; /* which readers may still look at; there are at most eight */
+  unsigned n_stripes;
+  _Alignas(64) XpCell cells[];
+};
+
 /* The head of a row for one signature. */
 struct Head
 {
@@ -74,9 +83,7 @@ struct Head
   char *signature;
   uint64_t written_arguments; /* as the row's definition annotates them */
   bool takes_mixed_devices;   /* as its tag says */
-  GPtrArray *old_cells;       /* blocks that readers may still look at; kept, there are few */
-  XpCell *cells;              /* own block, NULL while the head was never live */
-  unsigned n_stripes;
+  Block *block;               /* the newest, NULL while the row had no kernels */
 };
 
 /* A name. Rows stay, so that handles do; a row is there while it has a definition or registrations.
@@ -84,6 +91,8 @@ struct Head
 struct Row
 {
   char *name;
+  size_t name_length;
+  size_t hash; /* of the name */
   Definition *definition;
   GPtrArray *registrations; /* Registration, by key, then by rank, the active one first */
   Head *heads;
@@ -110,6 +119,8 @@ void xp_rows_visit (XpRowVisitor visit, void *data);
 Head *xp_head_make (Row *row, const char *signature);
 /* Publishes what the rules say of @row in its live head, and that the others have no row. */
 void xp_row_publish (Row *row);
+/* Publishes what the rules say of a row without kernels, for all of those. */
+void xp_bare_rows_publish (void);
 /* Where the cell of a runtime key lies in a block. */
 unsigned xp_key_cell_index (XpKey key);
 

@@ -437,6 +437,7 @@ publish (const XpTransaction *transaction, const Touched *touched)
   if (touched->fallbacks)
     {
       xp_fallbacks_changed ();
+      xp_bare_rows_publish ();
       xp_rows_visit (publish_row, NULL);
     }
   for (unsigned i = 0; i < touched->rows->len; i++)

@@ -269,6 +269,63 @@ START_TEST (a_fallback_counts_every_operator)
 }
 END_TEST
 
+/* --- Blocks of cells. --- */
+
+/* A call may still look at a block that was replaced: it must find there what the newest says. */
+START_TEST (a_replaced_block_is_kept_up_to_date)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("blocks");
+  g_autoptr (XpLibrary) cpu = impl_new ("blocks", "CPU");
+  g_autoptr (XpLibrary) cuda = impl_new ("blocks", "CUDA");
+  const unsigned cell = XP_ROW_STRIPES + (XP_BACKEND_CUDA + 1) * XP_ROW_STRIPE + 1;
+  define (rows, "one(Tensor self) -> ()");
+  record_at (cpu, "one", 1);
+  XpOperator *op = operator_named ("blocks::one");
+  const XpCell *old = op->cells;
+  const XpKernel *missing = old[cell].kernel;
+  for (unsigned i = 0; op->cells == old; i++)
+    {
+      XpBackend backend;
+      g_autofree char *name = g_strdup_printf ("device%u", i);
+      ck_assert (xp_backend_register (name, &backend, NULL));
+    }
+  record_at (cuda, "one", 2);
+  ck_assert_ptr_ne (old[cell].kernel, missing);
+  ck_assert_ptr_eq (old[cell].kernel, op->cells[cell].kernel);
+  g_clear_pointer (&cuda, xp_library_free);
+  ck_assert_ptr_eq (old[cell].kernel, missing);
+  g_clear_pointer (&rows, xp_library_free);
+  ck_assert_ptr_ne (old[cell].kernel, missing);
+  ck_assert_ptr_eq (old[cell].kernel, op->cells[cell].kernel);
+}
+END_TEST
+
+/* Rows that have no kernels share their cells, and follow a fallback that comes and goes. */
+START_TEST (rows_without_kernels_share_their_cells)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("blocks");
+  g_autoptr (XpLibrary) cpu = impl_new ("blocks", "CPU");
+  g_autoptr (XpLibrary) fallbacks = impl_new ("_", "CPU");
+  g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
+  define (rows, "one(Tensor self) -> ()");
+  define (rows, "two(Tensor self) -> ()");
+  XpOperator *one = operator_named ("blocks::one"), *two = operator_named ("blocks::two");
+  ck_assert_ptr_eq (one->cells, two->cells);
+  record_at (cpu, "one", 1);
+  ck_assert_ptr_ne (one->cells, two->cells);
+  record_at (fallbacks, NULL, 2);
+  ck_assert_int_eq (line_called ("blocks::one", tensor), 1);
+  ck_assert_int_eq (line_called ("blocks::two", tensor), 2);
+  assert_table_is_sound ();
+  g_clear_pointer (&fallbacks, xp_library_free);
+  g_autoptr (GError) error = NULL;
+  XpValue argument = xp_value_tensor (tensor);
+  ck_assert_int_eq (call_named ("blocks::two", &argument, &error), XP_FAILED);
+  ck_assert (g_error_matches (error, XP_ERROR, XP_ERROR_MISSING_KERNEL));
+  assert_table_is_sound ();
+}
+END_TEST
+
 int
 main (void)
 {
@@ -277,6 +334,8 @@ main (void)
   tcase_add_test (tests, a_kernel_sees_its_frame);
   tcase_add_test (tests, frames_are_balanced_after_a_failure);
   tcase_add_test (tests, a_fallback_counts_every_operator);
+  tcase_add_test (tests, a_replaced_block_is_kept_up_to_date);
+  tcase_add_test (tests, rows_without_kernels_share_their_cells);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

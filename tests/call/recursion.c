@@ -200,9 +200,11 @@ recurse_on_a_small_stack (void *data)
   assert_error (error, XP_ERROR_RECURSION,
                 "would leave less than 64 KiB of this thread's stack; the calls that repeat: "
                 "re::one [CPU] -> re::one");
-  /* It can go on calling. */
+  /* It can go on calling, now that its frames are there, a little deeper: what it takes to get them
+   * lies on the stack, too. */
   error = error_of_call ("re::one");
-  ck_assert_uint_eq (depth, *(unsigned *) data);
+  ck_assert_uint_ge (depth, *(unsigned *) data);
+  ck_assert_uint_le (depth, *(unsigned *) data + *(unsigned *) data / 100 + 1);
   assert_error (error, XP_ERROR_RECURSION, "stack");
   return NULL;
 }

@@ -175,6 +175,7 @@ call_at_random (Table *table, unsigned row, XpTensor *tensor, Cells cells)
     included.functionality = 0;
   if (g_rand_boolean (table->random))
     excluded = random_set (table, 64);
+  const XpKernel *kernel;
   XpKeySet set = xp_key_set_union (tensor->keys, included);
   set.functionality &= ~excluded.functionality;
   set = model_masked (cells, set);
@@ -183,13 +184,13 @@ call_at_random (Table *table, unsigned row, XpTensor *tensor, Cells cells)
     line_ran = 0;
     xp_operator_call (op, &argument, NULL, &error);
     compare_call (table, row, "call", cells, set, error);
-    compare_entry (table, row, cells, set, xp_call_enter (op, tensor->keys));
+    compare_entry (table, row, cells, set, xp_call_enter (op, tensor->keys, &kernel));
   }
 
   /* Taken as it is; a cell that is passed over resolves again. */
   set = random_set (table, 2);
   XpKey key;
-  compare_entry (table, row, cells, set, xp_call_enter_with_keys (op, set));
+  compare_entry (table, row, cells, set, xp_call_enter_with_keys (op, set, &kernel));
   XpKeySet resolved = model_cell_at (cells, set, &key)->is_fallthrough ? model_masked (cells, set)
                                                                        : set;
   error = NULL;

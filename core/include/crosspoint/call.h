@@ -91,8 +91,8 @@ G_STATIC_ASSERT (sizeof (XpCall) == 64);
 
 /**
  * XpKeySlot:
- * @base: index of the first cell of a functionality
- * @stride_mask: all ones where it has a cell per backend, else 0
+ * @base: index of the first word of a functionality
+ * @stride_mask: all ones where it has one in each stripe, else 0
  */
 typedef struct
 {
@@ -117,9 +117,10 @@ enum
 
 /**
  * XpOperator:
- * @cells: the cells; replaced as a whole when the row grows
+ * @cells: the cells; replaced as a whole when the row grows, but the old ones are kept, and kept up
+ *   to date
  * @backends: the backends that @cells has a stripe for
- * @slots: where each functionality lies
+ * @slots: where each functionality lies, by what xp_highest_place() says of it
  * @tensor_arguments: a bit for each argument whose type is Tensor or Tensor?
  * @list_arguments: a bit for each argument that is a list of tensors, or a list of those
  * @n_arguments: how many arguments
@@ -280,8 +281,7 @@ XP_PUBLIC XpStatus xp_operator_redispatch (XpOperator *op, XpKeySet keys, const 
 /* --- The inline path of typed callers. ------------------------------------------------------- */
 
 /* What the slow paths are for; see call/dispatch.c. */
-XP_PUBLIC XpCall *xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind);
-XP_PUBLIC void xp_call_leave_slow (XpCall *call);
+XP_PUBLIC XP_COLD XpCall *xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind);
 XP_PUBLIC XpStatus xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status,
                                           XpKeySet keys, XpCallKind kind, const XpValue *arguments,
                                           XpValue *results, GError **error);
@@ -298,40 +298,52 @@ xp_stack_pointer (void)
 #endif
 }
 
+/* Which bit of a nonzero @word is the highest: 63 less its number, or its number on an x86
+ * processor without lzcnt, which takes that for bsr. XpOperator.slots is laid out to fit. */
+static inline uint64_t
+xp_highest_place (uint64_t word)
+{
+#ifdef __x86_64__
+  uint64_t place;
+  __asm__("lzcnt %1, %0" : "=r"(place) : "rm"(word) : "cc");
+  return place;
+#else
+  return (uint64_t) __builtin_clzll (word);
+#endif
+}
+
 /* The first word of the stripe of a set of backends that is limited to those of the row. */
 static inline uint32_t
 xp_row_stripe (uint64_t backends)
 {
-  return ((64 - (uint32_t) __builtin_clzll (backends | 1)) & 63) * XP_ROW_STRIPE;
+  uint32_t bit = 63 - (uint32_t) __builtin_clzll (backends | 1);
+  return XP_ROW_STRIPES + (bit * XP_ROW_STRIPE + XP_ROW_STRIPE) % (64 * XP_ROW_STRIPE);
 }
 
 static inline uint32_t
-xp_row_index (const XpOperator *op, uint64_t functionality, uint32_t stripe)
+xp_row_index (const XpKeySlot *slots, uint64_t functionality, uint32_t stripe)
 {
-  const XpKeySlot *slot = &op->slots[63 - __builtin_clzll (functionality | 1)];
+  const XpKeySlot *slot = &slots[xp_highest_place (functionality | 1)];
   return slot->base + (stripe & slot->stride_mask);
 }
 
-/* Pushes a frame for the cell at @index and makes it the hazard that keeps the kernel alive: the
- * kernel is stored, then the cell is read again; the other half is the writer's membarrier, or the
- * fence of xp_call_enter_slow() where membarrier is not to be had. */
-static inline XpCall *
-xp_call_push (XpThreadHead *thread, XpOperator *op, XpKeySet keys, uint32_t index,
-              const void *stack)
+/* Pushes the frame @call for @cell and makes it the hazard that keeps the kernel alive: the kernel
+ * is stored, then the cell is read again; the other half is the writer's membarrier, or the fence
+ * of xp_call_enter_slow() where membarrier is not to be had. NULL, and nothing is pushed, where the
+ * cell has changed meanwhile. */
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_push (XpThreadHead *thread, XpCall *call, const void *stack, XpOperator *op, XpKeySet keys,
+              const XpCell *cell, const XpKernel **kernel)
 {
-  XpCall *call = thread->top;
   thread->top = call + 1;
-  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-  const XpKernel *kernel = __atomic_load_n (&cells[index].kernel, __ATOMIC_ACQUIRE);
-  for (;;)
+  *kernel = __atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE);
+  __atomic_store_n (&call->kernel, *kernel, __ATOMIC_RELEASE);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  if (G_UNLIKELY (__atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE) != *kernel))
     {
-      __atomic_store_n (&call->kernel, kernel, __ATOMIC_RELEASE);
-      __atomic_signal_fence (__ATOMIC_SEQ_CST);
-      cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-      const XpKernel *again = __atomic_load_n (&cells[index].kernel, __ATOMIC_ACQUIRE);
-      if (G_LIKELY (again == kernel))
-        break;
-      kernel = again;
+      __atomic_store_n (&call->kernel, NULL, __ATOMIC_RELEASE);
+      thread->top = call;
+      return NULL;
     }
   __atomic_store_n (&call->op, op, __ATOMIC_RELAXED);
   call->keys = keys;
@@ -339,76 +351,110 @@ xp_call_push (XpThreadHead *thread, XpOperator *op, XpKeySet keys, uint32_t inde
   return call;
 }
 
-/* Whether this thread may push a frame without a second look. */
+/* @call < *@limit, which other threads write; in one instruction, where a relaxed load takes two.
+ */
 static inline bool
-xp_call_may_enter (const XpThreadHead *thread, const void *stack)
+xp_is_below (const XpCall *call, XpCall *const *limit)
 {
-  return G_LIKELY (thread->top < __atomic_load_n (&thread->limit, __ATOMIC_RELAXED)
-                   && stack >= thread->stack_limit);
+#ifdef __x86_64__
+  bool below;
+  __asm__("cmp %2, %1" : "=@ccb"(below) : "r"(call), "m"(*limit));
+  return below;
+#else
+  return call < __atomic_load_n (limit, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Whether this thread may push the frame @call without a second look. */
+static inline __attribute__ ((always_inline)) bool
+xp_call_may_enter (const XpThreadHead *thread, const XpCall *call, const void *stack)
+{
+  return xp_is_below (call, &thread->limit) && stack >= thread->stack_limit;
 }
 
 /* Adds what the thread includes, takes away what it excludes and what the row passes over, and
- * pushes a frame for the cell. */
+ * pushes the frame @call for the cell. */
 static inline __attribute__ ((always_inline)) XpCall *
-xp_call_push_masked (XpThreadHead *thread, XpOperator *op, XpKeySet arguments, const void *stack)
+xp_call_push_masked (XpThreadHead *thread, XpCall *call, const void *stack, XpOperator *op,
+                     XpKeySet arguments, const XpKernel **kernel)
 {
-  uint64_t backend = (arguments.backend | thread->included.backend)
-                     & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
-  uint32_t stripe = xp_row_stripe (backend);
+  const XpKeySlot *slots = op->slots;
+  XpKeySet keys = xp_key_set_union (arguments, thread->included);
+  uint64_t backends = __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  uint32_t stripe = xp_row_stripe (keys.backend & backends);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-  uint64_t functionality = (arguments.functionality | thread->included.functionality)
-                           & ~thread->excluded.functionality
-                           & __atomic_load_n (&cells[XP_ROW_STRIPES + stripe].unmasked,
-                                              __ATOMIC_RELAXED);
-  return xp_call_push (thread, op,
-                       (XpKeySet){ functionality, arguments.backend | thread->included.backend },
-                       xp_row_index (op, functionality, stripe), stack);
+  keys.functionality &= ~__atomic_load_n (&thread->excluded.functionality, __ATOMIC_RELAXED)
+                        & __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
+  return xp_call_push (thread, call, stack, op, keys,
+                       &cells[xp_row_index (slots, keys.functionality, stripe)], kernel);
 }
 
-/* Pushes a frame for the cell that @keys lead to as they are. */
+/* Pushes the frame @call for the cell that @keys lead to as they are. */
 static inline __attribute__ ((always_inline)) XpCall *
-xp_call_push_exact (XpThreadHead *thread, XpOperator *op, XpKeySet keys, const void *stack)
+xp_call_push_exact (XpThreadHead *thread, XpCall *call, const void *stack, XpOperator *op,
+                    XpKeySet keys, const XpKernel **kernel)
 {
-  uint64_t backend = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
-  return xp_call_push (thread, op, keys,
-                       xp_row_index (op, keys.functionality, xp_row_stripe (backend)), stack);
+  const XpKeySlot *slots = op->slots;
+  uint64_t backends = __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  uint32_t stripe = xp_row_stripe (keys.backend & backends);
+  const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
+  return xp_call_push (thread, call, stack, op, keys,
+                       &cells[xp_row_index (slots, keys.functionality, stripe)], kernel);
 }
 
 /**
  * xp_call_enter:
  * @op: an operator
  * @arguments: the union of the key sets of all tensor arguments
+ * @kernel: (out) (transfer none): the kernel of the call
  *
  * Begins a call. End it with xp_call_leave(); %XP_CALL_SCOPE does that however the scope is left.
  *
- * Returns: (nullable): the call, with its kernel; %NULL where the arguments must be boxed first,
- * for xp_call_boxed_instead() to look at
+ * Returns: (nullable): the call; %NULL where the arguments must be boxed first, for
+ * xp_call_boxed_instead() to look at
  */
-static inline XpCall *
-xp_call_enter (XpOperator *op, XpKeySet arguments)
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_enter (XpOperator *op, XpKeySet arguments, const XpKernel **kernel)
 {
   XpThreadHead *thread = &xp_thread;
   const void *stack = xp_stack_pointer ();
   if (G_UNLIKELY ((arguments.backend & (arguments.backend - 1)) != 0))
     return NULL;
-  return xp_call_may_enter (thread, stack) ? xp_call_push_masked (thread, op, arguments, stack)
-                                           : xp_call_enter_slow (op, arguments, XP_CALL_TYPED);
+  XpCall *call = thread->top;
+  if (G_LIKELY (xp_call_may_enter (thread, call, stack)))
+    call = xp_call_push_masked (thread, call, stack, op, arguments, kernel);
+  else
+    call = NULL;
+  if (G_LIKELY (call != NULL))
+    return call;
+  call = xp_call_enter_slow (op, arguments, XP_CALL_TYPED);
+  *kernel = call != NULL ? xp_call_kernel (call) : NULL;
+  return call;
 }
 
 /**
  * xp_call_enter_with_keys:
  * @op: an operator
  * @keys: the key set, taken as it is
+ * @kernel: (out) (transfer none): the kernel of the call
  *
  * Begins a redispatch; else as xp_call_enter().
  */
-static inline XpCall *
-xp_call_enter_with_keys (XpOperator *op, XpKeySet keys)
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_enter_with_keys (XpOperator *op, XpKeySet keys, const XpKernel **kernel)
 {
   XpThreadHead *thread = &xp_thread;
   const void *stack = xp_stack_pointer ();
-  return xp_call_may_enter (thread, stack) ? xp_call_push_exact (thread, op, keys, stack)
-                                           : xp_call_enter_slow (op, keys, XP_CALL_REDISPATCH);
+  XpCall *call = thread->top;
+  if (G_LIKELY (xp_call_may_enter (thread, call, stack)))
+    call = xp_call_push_exact (thread, call, stack, op, keys, kernel);
+  else
+    call = NULL;
+  if (G_LIKELY (call != NULL))
+    return call;
+  call = xp_call_enter_slow (op, keys, XP_CALL_REDISPATCH);
+  *kernel = call != NULL ? xp_call_kernel (call) : NULL;
+  return call;
 }
 
 /**
@@ -417,12 +463,10 @@ xp_call_enter_with_keys (XpOperator *op, XpKeySet keys)
  *
  * Ends a call: its kernel may be unloaded from here on.
  */
-static inline void
+static inline __attribute__ ((always_inline)) void
 xp_call_leave (XpCall *call)
 {
   XpThreadHead *thread = &xp_thread;
-  if (G_UNLIKELY (__atomic_load_n (&thread->attention, __ATOMIC_RELAXED) != 0))
-    xp_call_leave_slow (call);
   __atomic_store_n (&call->kernel, NULL, __ATOMIC_RELEASE);
   thread->top = call;
 }
@@ -481,7 +525,7 @@ typedef struct
 } XpOperatorHandle;
 
 /* Looks the operator of @handle up for its signature, whether or not its row is there now. */
-XP_PUBLIC XpOperator *xp_operator_handle_resolve (XpOperatorHandle *handle);
+XP_PUBLIC XP_COLD XpOperator *xp_operator_handle_resolve (XpOperatorHandle *handle);
 
 static inline XpOperator *
 xp_operator_handle_get (XpOperatorHandle *handle)

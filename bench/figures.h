@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * figures.h: what a benchmark measures: the fastest of many rounds, each figure with its ratio to a
+ * direct call in the same run.
+ */
+#pragma once
+
+#include <crosspoint.h>
+
+/**
+ * Figure:
+ * @name: its name in JSON
+ * @label: what it is, for people
+ * @ns: the fastest round, in nanoseconds for each of what is counted; 0 where it was not measured
+ *
+ * The first figure of a benchmark is the direct call.
+ */
+typedef struct
+{
+  const char *name;
+  const char *label;
+  double ns;
+} Figure;
+
+/* What each measurement is for: @ns nanoseconds is one round of it. */
+static inline void
+figure_take (Figure *figure, double ns)
+{
+  figure->ns = figure->ns == 0 ? ns : MIN (figure->ns, ns);
+}
+
+double nanoseconds_now (void);
+
+/* What the calling thread has had of a processor: for work so long that others get their turn. */
+double nanoseconds_used (void);
+
+/* Keeps the calling thread on the @nth processor it may use. FALSE where there are not so many. */
+gboolean pin_to_processor (unsigned nth);
+
+/* One round of calls through a function pointer, which is the floor. */
+double direct_round (unsigned n_calls);
+
+/* The benchmarks; each fills its figures. */
+gboolean dispatch_measure (GError **error);
+gboolean register_measure (GError **error);
+
+/* dispatch.c, two_threads.c, register.c */
+extern Figure dispatch_figures[];
+extern const unsigned n_dispatch_figures;
+extern Figure register_figures[];
+extern const unsigned n_register_figures;

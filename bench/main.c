@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main.c: the program `crosspoint-bench`: measures calls or registration, and prints what each
+ * costs, as a table or as JSON.
+ */
+#include "figures.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct
+{
+  const char *name;
+  const char *summary;
+  gboolean (*measure) (GError **error);
+  Figure *figures;
+  const unsigned *n_figures;
+} benchmarks[] = {
+  { "dispatch", "what a call costs", dispatch_measure, dispatch_figures, &n_dispatch_figures },
+  { "register", "what it costs to open rows and to fill cells", register_measure, register_figures,
+    &n_register_figures },
+};
+
+static double
+nanoseconds_of (clockid_t clock)
+{
+  struct timespec time;
+  clock_gettime (clock, &time);
+  return (double) time.tv_sec * 1e9 + (double) time.tv_nsec;
+}
+
+double
+nanoseconds_now (void)
+{
+  return nanoseconds_of (CLOCK_MONOTONIC);
+}
+
+double
+nanoseconds_used (void)
+{
+  return nanoseconds_of (CLOCK_THREAD_CPUTIME_ID);
+}
+
+gboolean
+pin_to_processor (unsigned nth)
+{
+  static cpu_set_t allowed;
+  static gboolean is_known;
+  if (!is_known)
+    is_known = sched_getaffinity (0, sizeof allowed, &allowed) == 0;
+  for (unsigned processor = 0; is_known && processor < CPU_SETSIZE; processor++)
+    {
+      if (!CPU_ISSET (processor, &allowed) || nth-- > 0)
+        continue;
+      cpu_set_t one;
+      CPU_ZERO (&one);
+      CPU_SET (processor, &one);
+      return sched_setaffinity (0, sizeof one, &one) == 0;
+    }
+  return FALSE;
+}
+
+static volatile int64_t sink;
+
+static __attribute__ ((noinline)) void
+direct_target (void *x, G_GNUC_UNUSED void *y, G_GNUC_UNUSED double s)
+{
+  sink = (int64_t) (intptr_t) x;
+}
+
+static void (*volatile direct_pointer) (void *, void *, double) = direct_target;
+static char benchmarks_argument[1];
+
+double
+direct_round (unsigned n_calls)
+{
+  double begin = nanoseconds_now ();
+  for (unsigned i = 0; i < n_calls; i++)
+    direct_pointer (benchmarks_argument, NULL, 1.0);
+  return (nanoseconds_now () - begin) / n_calls;
+}
+
+static void
+print_table (const Figure *figures, unsigned n)
+{
+  printf ("%-48s %14s %10s\n", "", "ns", "× direct");
+  for (unsigned i = 0; i < n; i++)
+    if (figures[i].ns > 0)
+      printf ("%-48s %14.2f %10.1f\n", figures[i].label, figures[i].ns,
+              figures[i].ns / figures[0].ns);
+}
+
+static void
+print_json (const char *name, const Figure *figures, unsigned n)
+{
+  printf ("{ \"benchmark\": \"%s\",\n  \"figures\": [", name);
+  for (unsigned i = 0, n_printed = 0; i < n; i++)
+    if (figures[i].ns > 0)
+      printf ("%s\n    { \"name\": \"%s\", \"label\": \"%s\", \"ns\": %.4f, \"ratio\": %.3f }",
+              n_printed++ > 0 ? "," : "", figures[i].name, figures[i].label, figures[i].ns,
+              figures[i].ns / figures[0].ns);
+  printf (" ] }\n");
+}
+
+static int
+print_usage (void)
+{
+  fprintf (stderr, "usage: crosspoint-bench BENCHMARK [--json]\n\n");
+  for (unsigned i = 0; i < XP_LENGTH (benchmarks); i++)
+    fprintf (stderr, "  %-10s %s\n", benchmarks[i].name, benchmarks[i].summary);
+  return 2;
+}
+
+int
+main (int argc, char **argv)
+{
+  gboolean json = argc == 3 && strcmp (argv[2], "--json") == 0;
+  if (argc < 2 || argc != 2 + json)
+    return print_usage ();
+  for (unsigned i = 0; i < XP_LENGTH (benchmarks); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      Figure *figures = benchmarks[i].figures;
+      if (strcmp (argv[1], benchmarks[i].name) != 0)
+        continue;
+      pin_to_processor (0);
+      if (!benchmarks[i].measure (&error))
+        {
+          fprintf (stderr, "crosspoint-bench: %s\n", error->message);
+          return EXIT_FAILURE;
+        }
+      if (json)
+        print_json (benchmarks[i].name, figures, *benchmarks[i].n_figures);
+      else
+        print_table (figures, *benchmarks[i].n_figures);
+      return EXIT_SUCCESS;
+    }
+  return print_usage ();
+}
