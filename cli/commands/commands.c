@@ -59,7 +59,8 @@ const Command commands[] = {
     "printed, and the program exits 1.",
     LOADS_NOTHING, 1, ANY, replay_options, report_replay, NULL },
   { "call", "[-o FILE.npy]… OP ARGUMENT…",
-    "Calls an operator on .npy files, literals, and NAME=VALUE.",
+    "Calls an operator on .npy files, literals, and NAME=VALUE. OP@PLUGIN, OP@KEY and "
+    "OP@PLUGIN/KEY call one kernel of it, active or not.",
     "crosspoint call aten::add x.npy 1 alpha=2 -o y.npy", LOADS_DEFAULT, 1, ANY, call_options, NULL,
     command_call },
   { "run", "[--echo] SCRIPT", "Runs a script in the little language; `-` is standard input.",

@@ -66,12 +66,43 @@ choose (const char *name, char **overloads, const XpValue *positional, size_t n_
   return NULL;
 }
 
+/* What stands behind the `@` of an operator's name: a plugin, a key, or both. */
+static XpKernelHandle *
+find_kernel (XpOperator *op, const char *owner, GError **error)
+{
+  XpKey key = XP_KEY_Undefined;
+  const char *slash = strchr (owner, '/');
+  if (owner[0] == '\0' || slash == owner)
+    {
+      set_syntax_error (error, "expected a plugin or a key after %s@, as in aten::mm@openblas",
+                        xp_operator_name (op));
+      return NULL;
+    }
+  g_autofree char *plugin = slash != NULL ? g_strndup (owner, (size_t) (slash - owner))
+                                          : g_strdup (owner);
+  if (slash != NULL && !xp_key_parse (slash + 1, &key, error))
+    return NULL;
+  bool is_key = slash == NULL && xp_plugin_find (owner) == NULL && xp_key_parse (owner, &key, NULL);
+  return xp_operator_kernel (op, is_key ? NULL : plugin, key, error);
+}
+
+static gboolean
+call_kernel (XpOperator *op, const char *owner, const XpValue *arguments, XpValue *results,
+             GError **error)
+{
+  g_autoptr (XpKernelHandle) handle = find_kernel (op, owner, error);
+  return handle != NULL && xp_kernel_handle_call (handle, arguments, results, error) == XP_OK;
+}
+
 gboolean
-session_call (const char *name, const XpValue *positional, size_t n_positional,
+session_call (const char *name_and_owner, const XpValue *positional, size_t n_positional,
               const char *const *names, const XpValue *named, size_t n_named, GArray *values,
               GPtrArray *result_names, GError **error)
 {
   g_autoptr (GArray) arguments = values_new ();
+  const char *at = strchr (name_and_owner, '@');
+  g_autofree char *name = at != NULL ? g_strndup (name_and_owner, (size_t) (at - name_and_owner))
+                                     : g_strdup (name_and_owner);
   g_auto (GStrv) overloads = xp_table_overloads (name);
   gboolean is_one = overloads[0] == NULL || overloads[1] == NULL;
   XpOperator *op;
@@ -91,9 +122,10 @@ session_call (const char *name, const XpValue *positional, size_t n_positional,
   g_array_set_size (values, op->n_results);
   for (unsigned i = 0; schema != NULL && i < schema->n_returns; i++)
     g_ptr_array_add (result_names, g_strdup (schema->returns[i].name));
-  return xp_operator_call (op, (const XpValue *) (const void *) arguments->data,
-                           (XpValue *) (void *) values->data, error)
-         == XP_OK;
+  const XpValue *given = (const XpValue *) (const void *) arguments->data;
+  XpValue *results = (XpValue *) (void *) values->data;
+  return at != NULL ? call_kernel (op, at + 1, given, results, error)
+                    : xp_operator_call (op, given, results, error) == XP_OK;
 }
 
 /* --- Functions of the language itself. --- */

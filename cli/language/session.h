@@ -45,8 +45,9 @@ gboolean session_evaluate (Session *session, const Expression *expression, GArra
 gboolean session_evaluate_one (Session *session, const Expression *expression, XpValue *value,
                                GError **error);
 
-/* Calls an operator, whose overload may be left out where the arguments decide it. */
-gboolean session_call (const char *name, const XpValue *positional, size_t n_positional,
+/* Calls an operator, whose overload may be left out where the arguments decide it, or, with
+ * `@PLUGIN/KEY` behind its name, one kernel of it. */
+gboolean session_call (const char *name_and_owner, const XpValue *positional, size_t n_positional,
                        const char *const *names, const XpValue *named, size_t n_named,
                        GArray *values, GPtrArray *result_names, GError **error);
 

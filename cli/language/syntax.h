@@ -7,7 +7,9 @@
  *              | expression
  *   expression = literal | NAME | "[" [ expression { "," expression } ] "]"
  *              | OPERATOR "(" arguments ")"        aten::add.Tensor (x, x, alpha=2)
+ *              | OPERATOR "@" kernel "(" arguments ")"   aten::mm@openblas (x, y)
  *              | function "(" arguments ")"        npy ("x.npy"), tensor ([1, 2])
+ *   kernel     = PLUGIN | KEY | PLUGIN "/" KEY       one registration, called past the table
  */
 #pragma once
 

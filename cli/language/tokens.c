@@ -34,6 +34,18 @@ text_excerpt (const char *text)
   return g_strdup_printf ("'%s%s'", begin, is_long ? "…" : "");
 }
 
+/* The `@PLUGIN`, `@KEY` or `@PLUGIN/KEY` behind an operator's name; 0 where there is none. */
+static size_t
+owner_length (const char *text)
+{
+  size_t n = 1;
+  if (text[0] != '@')
+    return 0;
+  while (g_ascii_isalnum (text[n]) || (text[n] != '\0' && strchr ("_-./", text[n]) != NULL))
+    n++;
+  return n;
+}
+
 /* A name, with the `::` and `.` of an operator's where a name goes on after them. */
 static size_t
 word_length (const char *text)
@@ -47,7 +59,7 @@ word_length (const char *text)
       n += part;
       size_t joint = text[n] == ':' && text[n + 1] == ':' ? 2 : text[n] == '.' ? 1 : 0;
       if (joint == 0 || !(g_ascii_isalpha (text[n + joint]) || text[n + joint] == '_'))
-        return n;
+        return n + (n > 0 ? owner_length (text + n) : 0);
       n += joint;
     }
 }

@@ -178,8 +178,9 @@ set_not_entered (const XpOperator *op, XpKeySet keys, Entered why, GError **erro
       "maximum recursion depth exceeded: %s %s; the calls that repeat: %s", name, reason, cycle);
 }
 
-static XP_COLD XpCall *
-enter_or_fail (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, GError **error)
+XP_COLD XpCall *
+xp_call_enter_boxed (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack,
+                     GError **error)
 {
   XpCall *call = NULL;
   Entered entered = enter_slow (op, keys, kind, stack, &call);
@@ -251,6 +252,43 @@ add_reason (GString *reasons, XpCall *call, const BoxedCall *boxed)
   xp_values_clear (boxed->results, call->op->n_results);
 }
 
+/* Runs the kernel of @call. Zero-dimensional CPU tensors among others are copied over for it,
+ * unless it has said that it takes them. */
+XP_COLD XpStatus
+xp_call_run_kernel (XpCall *call, const BoxedCall *boxed, const XpMixture *mixture)
+{
+  const XpKernel *kernel = call->kernel;
+  const Registration *registration = xp_registration_of (kernel);
+  bool is_taken = registration != NULL ? (registration->flags & XP_KERNEL_CPU_SCALARS) != 0
+                                       : kernel->boxed != xp_fallthrough;
+  if (mixture == NULL || mixture->copies == 0 || is_taken)
+    return kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
+
+  XpStatus status = XP_OK;
+  XpValue arguments[64];
+  memcpy (arguments, boxed->arguments, boxed->op->n_arguments * sizeof *arguments);
+  for (uint64_t bits = mixture->copies; bits != 0; bits &= bits - 1)
+    {
+      unsigned i = (unsigned) __builtin_ctzll (bits);
+      const XpTensor *scalar = boxed->arguments[i].as.tensor;
+      g_auto (XpValue) element = xp_tensor_get_element (scalar, 0);
+      XpTensor *copy = status == XP_OK ? xp_tensor_new_scalar (element, xp_tensor_dtype (scalar),
+                                                               mixture->device, boxed->error)
+                                       : NULL;
+      if (copy != NULL)
+        copy->flags = (copy->flags & ~(uint32_t) XP_TENSOR_IS_SCALAR)
+                      | (scalar->flags & XP_TENSOR_IS_SCALAR);
+      else
+        status = XP_FAILED;
+      arguments[i] = xp_value_tensor (copy);
+    }
+  if (status == XP_OK)
+    status = kernel->boxed (call, arguments, boxed->results, boxed->error);
+  for (uint64_t bits = mixture->copies; bits != 0; bits &= bits - 1)
+    xp_value_clear (&arguments[__builtin_ctzll (bits)]);
+  return status;
+}
+
 /* The kernel in the cell declined: the next of its key, then the lower rules. */
 static XP_COLD XpStatus
 run_next (XpCall *call, const BoxedCall *boxed)
@@ -264,7 +302,7 @@ run_next (XpCall *call, const BoxedCall *boxed)
   add_reason (reasons, call, boxed);
   while (status == XP_DECLINED && go_to_next (call, tried))
     {
-      status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
+      status = xp_call_run_kernel (call, boxed, boxed->mixture);
       if (status == XP_DECLINED)
         add_reason (reasons, call, boxed);
     }
@@ -280,13 +318,60 @@ run_next (XpCall *call, const BoxedCall *boxed)
   return XP_FAILED;
 }
 
+/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
+static XP_COLD bool
+has_results (const BoxedCall *boxed)
+{
+  for (uint32_t i = 0; i < boxed->op->n_results; i++)
+    if (boxed->results[i].tag == XP_TAG_NONE
+        && (head_of (boxed->op)->optional_results >> (i & 63) & 1) == 0)
+      return false;
+  return true;
+}
+
+/* Without a loop where there is one result, as nearly always. */
+static inline __attribute__ ((always_inline)) bool
+is_complete (const BoxedCall *boxed)
+{
+  uint32_t n = boxed->op->n_results;
+  if (G_UNLIKELY (boxed->error != NULL && *boxed->error != NULL))
+    return false;
+  if (G_LIKELY (n == 0 || (n == 1 && boxed->results[0].tag != XP_TAG_NONE)))
+    return true;
+  return has_results (boxed);
+}
+
+/* A kernel returned XP_OK, but set an error or left a result out: it failed, and that is its fault.
+ */
 static XP_COLD XpStatus
-finish_unusual (XpCall *call, XpStatus status, const BoxedCall *boxed)
+set_incomplete (const XpCall *call, const BoxedCall *boxed)
+{
+  const Registration *registration = xp_registration_of (call->kernel);
+  const char *name = xp_operator_name (call->op);
+  bool has_error = boxed->error != NULL && *boxed->error != NULL;
+  g_autofree char *fault = has_error
+                               ? g_strdup_printf ("set an error: %s", (*boxed->error)->message)
+                               : g_strdup ("left a result out that its schema promises");
+  if (boxed->error != NULL)
+    g_clear_error (boxed->error);
+  xp_values_clear (boxed->results, call->op->n_results);
+  xp_error_set (
+      boxed->error, XP_ERROR_INTERNAL,
+      &(XpErrorDetails){ .op = (char *) name,
+                         .plugin = registration != NULL ? registration->owner->name : NULL },
+      "the kernel of %s in %s, %s, returned XP_OK, but %s", name,
+      registration != NULL ? registration->owner->name : "core",
+      registration != NULL ? registration->location : "not registered", fault);
+  return XP_FAILED;
+}
+
+XP_COLD XpStatus
+xp_call_finish (XpCall *call, XpStatus status, const BoxedCall *boxed)
 {
   if (status == XP_DECLINED)
     status = run_next (call, boxed);
   if (status == XP_OK)
-    return XP_OK;
+    return is_complete (boxed) ? XP_OK : set_incomplete (call, boxed);
   xp_values_clear (boxed->results, call->op->n_results);
   if (boxed->error != NULL && *boxed->error == NULL)
     {
@@ -302,11 +387,13 @@ finish_unusual (XpCall *call, XpStatus status, const BoxedCall *boxed)
   return XP_FAILED;
 }
 
-XpStatus
-xp_call_run (XpCall *call, const BoxedCall *boxed)
+static XpStatus
+run_boxed (XpCall *call, const BoxedCall *boxed)
 {
   XpStatus status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
-  return G_LIKELY (status == XP_OK) ? XP_OK : finish_unusual (call, status, boxed);
+  if (G_UNLIKELY (status != XP_OK || !is_complete (boxed)))
+    return xp_call_finish (call, status, boxed);
+  return XP_OK;
 }
 
 /* A call got to a cell that is passed over, through an older mask or a key set of its own: it goes
@@ -324,51 +411,25 @@ xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results, GError
   hold_kernel (call, cell_of (op, keys));
   if (keys.functionality == 0 && call->kernel->boxed == xp_fallthrough)
     return xp_missing_kernel (call, arguments, results, error);
-  return xp_call_run (call, &(BoxedCall){ op, arguments, results, error });
+  return run_boxed (call, &(BoxedCall){ op, arguments, results, error, NULL });
 }
 
-/* Calls a kernel with arguments from several devices. Zero-dimensional CPU tensors are copied over
- * where the kernel has not said that it takes them. */
+/* Calls a kernel with arguments from several devices. */
 static XP_COLD XpStatus
 call_mixed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
 {
-  uint64_t copies;
-  XpDevice device;
-  XpValue arguments[64];
+  XpMixture mixture;
   BoxedCall own = *boxed;
-  if (!xp_settle_devices (boxed->op, boxed->arguments, &keys, &copies, &device, boxed->error))
+  if (!xp_settle_devices (boxed->op, boxed->arguments, &keys, &mixture.copies, &mixture.device,
+                          boxed->error))
     return XP_FAILED;
+  own.mixture = &mixture;
   const void *stack = __builtin_frame_address (0);
-  XP_CALL_SCOPE XpCall *call = enter_or_fail (boxed->op, keys, kind, stack, boxed->error);
+  XP_CALL_SCOPE XpCall *call = xp_call_enter_boxed (boxed->op, keys, kind, stack, boxed->error);
   if (call == NULL)
     return XP_FAILED;
-  const Registration *registration = xp_registration_of (call->kernel);
-  if (copies == 0 || registration == NULL || (registration->flags & XP_KERNEL_CPU_SCALARS) != 0)
-    return xp_call_run (call, boxed);
-
-  XpStatus status = XP_OK;
-  memcpy (arguments, boxed->arguments, boxed->op->n_arguments * sizeof *arguments);
-  for (uint64_t bits = copies; bits != 0; bits &= bits - 1)
-    {
-      unsigned i = (unsigned) __builtin_ctzll (bits);
-      const XpTensor *scalar = boxed->arguments[i].as.tensor;
-      g_auto (XpValue) element = xp_tensor_get_element (scalar, 0);
-      XpTensor *copy = status == XP_OK ? xp_tensor_new_scalar (element, xp_tensor_dtype (scalar),
-                                                               device, boxed->error)
-                                       : NULL;
-      if (copy != NULL)
-        copy->flags = (copy->flags & ~(uint32_t) XP_TENSOR_IS_SCALAR)
-                      | (scalar->flags & XP_TENSOR_IS_SCALAR);
-      else
-        status = XP_FAILED;
-      arguments[i] = xp_value_tensor (copy);
-    }
-  own.arguments = arguments;
-  if (status == XP_OK)
-    status = xp_call_run (call, &own);
-  for (uint64_t bits = copies; bits != 0; bits &= bits - 1)
-    xp_value_clear (&arguments[__builtin_ctzll (bits)]);
-  return status;
+  XpStatus status = xp_call_run_kernel (call, &own, &mixture);
+  return xp_call_finish (call, status, &own);
 }
 
 static inline void
@@ -383,22 +444,22 @@ static XP_COLD XpStatus
 call_slowly (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
 {
   const void *stack = __builtin_frame_address (0);
-  XP_CALL_SCOPE XpCall *call = enter_or_fail (boxed->op, keys, kind, stack, boxed->error);
-  return call != NULL ? xp_call_run (call, boxed) : XP_FAILED;
+  XP_CALL_SCOPE XpCall *call = xp_call_enter_boxed (boxed->op, keys, kind, stack, boxed->error);
+  return call != NULL ? run_boxed (call, boxed) : XP_FAILED;
 }
 
 static __attribute__ ((noinline)) XpStatus
 redispatch_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                    XpKeySet keys, XpCallKind kind)
 {
-  return call_slowly (&(BoxedCall){ op, arguments, results, error }, keys, kind);
+  return call_slowly (&(BoxedCall){ op, arguments, results, error, NULL }, keys, kind);
 }
 
 static __attribute__ ((noinline)) XpStatus
 resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                 XpCallKind kind)
 {
-  const BoxedCall boxed = { op, arguments, results, error };
+  const BoxedCall boxed = { op, arguments, results, error, NULL };
   XpKeySet keys = xp_argument_keys (op, arguments);
   if ((keys.backend & (keys.backend - 1)) != 0)
     return call_mixed (&boxed, keys, kind);
@@ -412,16 +473,25 @@ run (XpCall *entered, const XpKernel *kernel, XpOperator *op, const XpValue *arg
      XpValue *results, GError **error)
 {
   XP_CALL_SCOPE XpCall *call = entered;
-  BoxedCall kept = { op, arguments, results, error };
+  BoxedCall kept = { op, arguments, results, error, NULL };
   __asm__ volatile("" : "+m"(kept));
   XpStatus status = kernel->boxed (call, arguments, results, error);
-  return G_LIKELY (status == XP_OK) ? XP_OK : finish_unusual (call, status, &kept);
+  if (G_LIKELY (status == XP_OK && is_complete (&kept)))
+    return XP_OK;
+  return xp_call_finish (call, status, &kept);
+}
+
+static inline bool
+has_room (const XpOperator *op, const XpValue *arguments, const XpValue *results)
+{
+  return op != NULL && (arguments != NULL || op->n_arguments == 0)
+         && (results != NULL || op->n_results == 0);
 }
 
 XpStatus
 xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error)
 {
-  g_return_val_if_fail (op != NULL, XP_FAILED);
+  g_return_val_if_fail (has_room (op, arguments, results), XP_FAILED);
   begin_results (op, results);
   if (G_UNLIKELY (op->list_arguments != 0))
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
@@ -439,7 +509,7 @@ XpStatus
 xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments, XpValue *results,
                         GError **error)
 {
-  g_return_val_if_fail (op != NULL, XP_FAILED);
+  g_return_val_if_fail (has_room (op, arguments, results), XP_FAILED);
   begin_results (op, results);
   const XpKernel *kernel;
   XpCall *call = try_enter (op, keys, XP_CALL_REDISPATCH_BOXED, &kernel);
@@ -454,11 +524,11 @@ XpStatus
 xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet keys,
                        XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
 {
-  const BoxedCall boxed = { op, arguments, results, error };
+  const BoxedCall boxed = { op, arguments, results, error, NULL };
   begin_results (op, results);
   if (call == NULL)
     return kind == XP_CALL_REDISPATCH
                ? redispatch_slowly (op, arguments, results, error, keys, kind)
                : resolve_slowly (op, arguments, results, error, kind);
-  return status == XP_OK ? xp_call_run (call, &boxed) : finish_unusual (call, status, &boxed);
+  return status == XP_OK ? run_boxed (call, &boxed) : xp_call_finish (call, status, &boxed);
 }

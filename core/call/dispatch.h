@@ -8,6 +8,13 @@
 
 #include <crosspoint/call.h>
 
+/* Arguments that are zero-dimensional CPU tensors, among others on @device. */
+typedef struct
+{
+  uint64_t copies; /* a bit for each */
+  XpDevice device;
+} XpMixture;
+
 /* A call in boxed form: what its parts pass to each other. */
 typedef struct
 {
@@ -15,6 +22,7 @@ typedef struct
   const XpValue *arguments;
   XpValue *results;
   GError **error;
+  const XpMixture *mixture; /* NULL where all arguments are on one device */
 } BoxedCall;
 
 static inline Head *
@@ -23,8 +31,19 @@ head_of (const XpOperator *op)
   return (Head *) op;
 }
 
-/* Runs the kernel of @call, and those after it where it declines; clears results on failure. */
-XpStatus xp_call_run (XpCall *call, const BoxedCall *boxed);
+/* Pushes a frame for a boxed call, or a boxed redispatch. @stack is xp_stack_pointer() of the
+ * caller.
+ */
+XpCall *xp_call_enter_boxed (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack,
+                             GError **error);
+
+/* What is left to do when a kernel has not returned XP_OK: the next one where it declined, an error
+ * where it set none; clears results on failure. */
+XpStatus xp_call_finish (XpCall *call, XpStatus status, const BoxedCall *boxed);
+
+/* Runs the kernel of @call and no other, with copies of those arguments of @mixture that it does
+ * not take; @mixture may be NULL. */
+XpStatus xp_call_run_kernel (XpCall *call, const BoxedCall *boxed, const XpMixture *mixture);
 
 /* --- devices.c --- */
 
@@ -71,11 +90,14 @@ void xp_set_unknown_operator (const char *name, GError **error);
 void xp_set_not_defined (const XpRowInfo *info, GError **error);
 
 /* What plugins know about an empty cell or a row that is not there; installed by their layer. Each
- * gives a text of its own lines, or NULL, and adds what could be loaded to @candidates. */
+ * of the first two gives a text of its own lines, or NULL, and adds what could be loaded to
+ * @candidates. */
 typedef struct
 {
   char *(*missing_kernel) (const char *op, XpKey key, GPtrArray *candidates);
   char *(*unknown_operator) (const char *op, GPtrArray *candidates);
+  /* False, with the error, where @plugin is known not to be loaded. */
+  bool (*is_loaded) (const char *plugin, GError **error);
 } XpHintHooks;
 extern XpHintHooks xp_hint_hooks;
 

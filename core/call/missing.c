@@ -91,6 +91,34 @@ hint_for_kernel (const char *name, XpKey key, GPtrArray *candidates)
   return hint != NULL ? hint : g_strdup ("");
 }
 
+static gboolean
+count_tensor (unsigned argument, G_GNUC_UNUSED XpTensor *tensor, void *data)
+{
+  unsigned *counts = data;
+  counts[argument]++;
+  return TRUE;
+}
+
+/* How many tensors each argument held that may hold some: "xs: 0 tensors". */
+static char *
+describe_counts (const XpOperator *op, const XpValue *arguments)
+{
+  unsigned counts[64] = { 0 };
+  g_autoptr (XpSchema) schema = xp_operator_schema (op);
+  GString *text = g_string_new (NULL);
+  xp_argument_tensors_visit (op, arguments, count_tensor, counts);
+  for (uint64_t bits = op->tensor_arguments | op->list_arguments; bits != 0; bits &= bits - 1)
+    {
+      unsigned i = (unsigned) __builtin_ctzll (bits);
+      g_string_append_printf (text, "%s%s: %u tensor%s", text->len > 0 ? ", " : "",
+                              schema != NULL ? schema->arguments[i].name : "?", counts[i],
+                              counts[i] == 1 ? "" : "s");
+    }
+  if (text->len == 0)
+    g_string_append (text, "its schema has no argument that takes tensors");
+  return g_string_free (text, FALSE);
+}
+
 static void
 set_missing (const XpCall *call, const XpValue *arguments, GError **error)
 {
@@ -106,11 +134,12 @@ set_missing (const XpCall *call, const XpValue *arguments, GError **error)
                              .candidates = (char **) candidates->pdata };
   if (key == XP_KEY_Undefined)
     {
+      g_autofree char *counts = describe_counts (call->op, arguments);
       xp_error_set (error, XP_ERROR_NO_TENSOR_ARGUMENTS, &details,
                     "There were no tensor arguments to this function (e.g., you passed an empty "
                     "list of Tensors), but no fallback function is registered for schema %s. "
-                    "Available functions are [%s].%s%s",
-                    name, list, hint[0] != '\0' ? "\n" : "", hint);
+                    "Available functions are [%s].\nSeen: %s.%s%s",
+                    name, list, counts, hint[0] != '\0' ? "\n" : "", hint);
       return;
     }
   g_autofree char *argument = NULL;

@@ -7,6 +7,7 @@
 
 #include <crosspoint/boxing.h>
 #include <crosspoint/call.h>
+#include <crosspoint/direct.h>
 #include <crosspoint/dtype.h>
 #include <crosspoint/error.h>
 #include <crosspoint/guard.h>

@@ -144,8 +144,21 @@ hint_unknown_operator (const char *op, GPtrArray *candidates)
   return g_string_free (text, FALSE);
 }
 
+static bool
+hint_is_loaded (const char *plugin, GError **error)
+{
+  XpPlugin *record = xp_plugin_find (plugin);
+  if (record != NULL && xp_plugin_state (record) == XP_PLUGIN_LOADED)
+    return true;
+  xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = (char *) plugin },
+                "%s is not loaded%s%s; load it: --load %s", plugin,
+                record != NULL ? ", it is " : "",
+                record != NULL ? xp_plugin_state_name (xp_plugin_state (record)) : "", plugin);
+  return false;
+}
+
 void
 xp_hints_begin (void)
 {
-  xp_hint_hooks = (XpHintHooks){ hint_missing_kernel, hint_unknown_operator };
+  xp_hint_hooks = (XpHintHooks){ hint_missing_kernel, hint_unknown_operator, hint_is_loaded };
 }

@@ -74,10 +74,14 @@ stripes_needed (const Head *head)
 
 /* Which arguments a call looks at for keys. */
 static void
-set_arguments (XpOperator *op, const XpSchema *schema)
+set_arguments (Head *head, const XpSchema *schema)
 {
+  XpOperator *op = &head->op;
   op->n_arguments = schema->n_arguments;
   op->n_results = schema->n_returns;
+  for (unsigned i = 0; i < schema->n_returns && i < 64; i++)
+    if (xp_type_accepts (schema->returns[i].type, XP_NONE))
+      head->optional_results |= XP_BIT (i);
   for (unsigned i = 0; i < schema->n_arguments && i < 64; i++)
     {
       const XpType *type = schema->arguments[i].type;
@@ -103,7 +107,7 @@ head_make (Row *row, const char *signature, const XpSchema *schema)
   head->op.backends = xp_backends_known ();
   head->op.cells = error_cells[row->definition != NULL];
   if (schema != NULL)
-    set_arguments (&head->op, schema);
+    set_arguments (head, schema);
   head->next = row->heads;
   __atomic_store_n (&row->heads, head, __ATOMIC_RELEASE);
   return head;

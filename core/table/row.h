@@ -7,6 +7,7 @@
 
 #include "keys/backends.h"
 
+#include <crosspoint/direct.h>
 #include <crosspoint/table.h>
 
 extern GMutex xp_table_lock;
@@ -34,6 +35,18 @@ XpOwner *xp_owner_at (const void *address);
 extern XpOwner *(*xp_owner_at_hook) (const void *address);
 extern XpOwner xp_core_owner, xp_program_owner;
 
+/* A handle to one registration: a cell of its own, which calls read as they read a row's. Under
+ * xp_table_lock but for @kernel, which is read without it. */
+struct XpKernelHandle
+{
+  unsigned n_references;
+  const XpKernel *kernel; /* NULL once it is out of the table */
+  XpOperator *op;
+  XpKey key;
+  char *plugin;
+  char *location;
+};
+
 /* A kernel on a key of a row, or, without a row, a fallback. Frames point to its first member. */
 struct Registration
 {
@@ -50,6 +63,7 @@ struct Registration
   int line;
   char *signature; /* NULL where it does not say */
   GDestroyNotify destroy;
+  XpKernelHandle *handle; /* where somebody has one; not counted */
 };
 
 typedef struct
@@ -81,6 +95,7 @@ struct Head
   Row *row;
   Head *next;
   char *signature;
+  uint64_t optional_results;  /* a bit for each that may be None */
   uint64_t written_arguments; /* as the row's definition annotates them */
   bool takes_mixed_devices;   /* as its tag says */
   Block *block;               /* the newest, NULL while the row had no kernels */

@@ -452,6 +452,20 @@ publish (const XpTransaction *transaction, const Touched *touched)
   __atomic_add_fetch (&generation, 1, __ATOMIC_RELEASE);
 }
 
+/* Handles to what is out of the table are stale before anyone looks who is still inside. */
+static void
+empty_handles (const XpTransaction *transaction)
+{
+  for (unsigned i = 0; i < transaction->removed->len; i++)
+    {
+      Registration *registration = ((const Entry *) transaction->removed->pdata[i])->registration;
+      if (registration == NULL || registration->handle == NULL)
+        continue;
+      __atomic_store_n (&registration->handle->kernel, NULL, __ATOMIC_RELEASE);
+      registration->handle = NULL;
+    }
+}
+
 gboolean
 xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
                        GError **error)
@@ -462,7 +476,10 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
   gboolean done = make_changes (transaction, &touched, error)
                   && (check == NULL || check (transaction, data, error));
   if (done)
-    publish (transaction, &touched);
+    {
+      empty_handles (transaction);
+      publish (transaction, &touched);
+    }
   else
     take_changes_back (transaction, &touched);
   g_mutex_unlock (&xp_table_lock);

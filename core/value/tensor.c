@@ -63,6 +63,8 @@ tensor_keys (XpFunctionality functionality, XpBackend backend)
   if (!inference_mode)
     keys |= XP_BIT (XP_FUNCTIONALITY_ADInplaceOrView)
             | XP_BIT (xp_autograd_functionality_of (backend));
+  if (!inference_mode && functionality == XP_FUNCTIONALITY_NestedTensor)
+    keys |= XP_BIT (XP_FUNCTIONALITY_AutogradNestedTensor);
   return (XpKeySet){ keys, XP_BIT (backend) };
 }
 

@@ -251,6 +251,67 @@ START_TEST (a_failure_without_an_error_gets_one)
 }
 END_TEST
 
+static XpStatus
+succeed_with_error (G_GNUC_UNUSED XpCall *call, const XpValue *arguments, XpValue *results,
+                    GError **error)
+{
+  results[0] = xp_value_ref (arguments[0]);
+  xp_error_set (error, XP_ERROR_SHAPE, NULL, "a shape");
+  return XP_OK;
+}
+
+static XpStatus
+succeed_without_result (G_GNUC_UNUSED XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
+                        G_GNUC_UNUSED XpValue *results, G_GNUC_UNUSED GError **error)
+{
+  return XP_OK;
+}
+
+/* It is the kernel's fault, and nothing of its work is passed on. */
+START_TEST (a_success_that_is_none)
+{
+  static const XpBoxedFunction kernels[] = { succeed_with_error, succeed_without_result };
+  static const char *const faults[] = { "returned XP_OK, but set an error: a shape",
+                                        "returned XP_OK, but left a result out" };
+  g_autoptr (XpLibrary) cpu = impl_new ("de", "CPU");
+  XpValue argument = xp_value_tensor (tensor);
+  define (rows, "must(Tensor x) -> Tensor");
+  XpOperator *op = operator_named ("de::must");
+  implement (cpu, "must", kernels[_i / 3], 9);
+  if (_i % 3 == 1)
+    implement (cpu, "must", decline, 10);
+  XpValue result = xp_value_int (3);
+  GError *error = NULL;
+  XpStatus status;
+  if (_i % 3 == 2)
+    {
+      g_autoptr (XpKernelHandle) handle = xp_operator_kernel (op, NULL, XP_KEY_CPU, NULL);
+      status = xp_kernel_handle_call (handle, &argument, &result, &error);
+    }
+  else
+    status = xp_operator_call (op, &argument, &result, &error);
+  ck_assert_int_eq (status, XP_FAILED);
+  ck_assert_int_eq (result.tag, XP_TAG_NONE);
+  ck_assert_str_eq (xp_error_get_details (error)->plugin, "the program");
+  ck_assert_ptr_nonnull (
+      strstr (error->message, "de::must in the program, registered at kernel.c:9"));
+  assert_error (error, XP_ERROR_INTERNAL, faults[_i / 3]);
+}
+END_TEST
+
+/* What may be None may be left out. */
+START_TEST (a_result_that_may_be_none)
+{
+  g_autoptr (XpLibrary) cpu = impl_new ("de", "CPU");
+  define (rows, "maybe(Tensor self) -> Tensor?");
+  implement (cpu, "maybe", succeed_without_result, 1);
+  XpValue argument = xp_value_tensor (tensor);
+  GError *error = NULL;
+  ck_assert_int_eq (call_named ("de::maybe", &argument, &error), XP_OK);
+  assert_no_error (error);
+}
+END_TEST
+
 /* --- Typed kernels. --- */
 
 static XpStatus
@@ -308,6 +369,8 @@ main (void)
   tcase_add_test (tests, a_failure_ends_the_search);
   tcase_add_test (tests, a_kernel_may_give_no_reason);
   tcase_add_test (tests, a_failure_without_an_error_gets_one);
+  tcase_add_loop_test (tests, a_success_that_is_none, 0, 6);
+  tcase_add_test (tests, a_result_that_may_be_none);
   tcase_add_test (tests, typed_kernels_decline_too);
   suite_add_tcase (suite, tests);
   return run_suite (suite);

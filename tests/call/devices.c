@@ -245,6 +245,40 @@ START_TEST (for_another_they_are_copied)
 }
 END_TEST
 
+static XpStatus
+decline (XpCall *call, const XpValue *arguments, G_GNUC_UNUSED XpValue *results,
+         G_GNUC_UNUSED GError **error)
+{
+  ck_assert_ptr_eq (arguments[1].as.tensor, number);
+  return xp_call_decline (call, "not here");
+}
+
+/* The kernel that takes numbers declines; the one that runs does not take them. */
+START_TEST (for_the_next_one_they_are_copied)
+{
+  xp_backend_set_memory (XP_BACKEND_CUDA, &memory);
+  g_autoptr (XpLibrary) cuda = impl_new ("calls", "CUDA");
+  g_autoptr (XpLibrary) above = impl_new ("calls", "CUDA");
+  implement_cuda (cuda, 0);
+  GError *error = NULL;
+  const XpImplementation implementation = { .size = sizeof implementation,
+                                            .name = "binary",
+                                            .boxed = decline,
+                                            .flags = XP_KERNEL_CPU_SCALARS,
+                                            .file = "kernel.c",
+                                            .line = 2 };
+  xp_library_impl (above, &implementation, &error);
+  assert_no_error (error);
+  g_autoptr (XpTensor) result = NULL;
+  xp_calls_binary (on_cuda, number, &result, &error);
+  assert_no_error (error);
+  ck_assert_ptr_ne (seen, number);
+  ck_assert_int_eq (seen_device.backend, XP_BACKEND_CUDA);
+  ck_assert_uint_eq (n_allocated, 1);
+  xp_backend_set_memory (XP_BACKEND_CUDA, NULL);
+}
+END_TEST
+
 /* Nobody gives memory there. */
 START_TEST (a_copy_that_cannot_be_made)
 {
@@ -325,6 +359,7 @@ main (void)
   tcase_add_test (tests, meta_goes_with_everything);
   tcase_add_test (tests, a_kernel_that_takes_numbers_gets_them);
   tcase_add_test (tests, for_another_they_are_copied);
+  tcase_add_test (tests, for_the_next_one_they_are_copied);
   tcase_add_test (tests, a_copy_that_cannot_be_made);
   tcase_add_test (tests, what_is_no_number);
   tcase_add_test (tests, numbers_do_not_decide);

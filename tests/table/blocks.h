@@ -34,7 +34,10 @@ void implement (XpLibrary *block, const char *name, XpBoxedFunction kernel, int 
 void implement_with (XpLibrary *block, const char *name, XpBoxedFunction kernel, int line,
                      void *data, GDestroyNotify destroy);
 
-/* A kernel that leaves its line, given as its data, in @ran, and its results None. */
+/* A kernel whose results are numbers, whatever its schema says. */
+XpStatus give_something (XpCall *call, const XpValue *arguments, XpValue *results, GError **error);
+
+/* The same, which also leaves its line, given as its data, in @ran. */
 XpStatus recording_kernel (XpCall *call, const XpValue *arguments, XpValue *results,
                            GError **error);
 /* recording_kernel() at "kernel.c:LINE". */

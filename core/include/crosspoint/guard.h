@@ -153,6 +153,71 @@ xp_thread_set_excluded_ (XpKey key, bool excluded)
 /* Passes Functionalize over. */
 #define XP_SKIP_FUNCTIONALIZE() XP_EXCLUDE_KEYS (xp_key_set (XP_KEY_Functionalize))
 
+/* --- All that a thread has set. -------------------------------------------------------------- */
+
+/**
+ * XpThreadState:
+ * @keys: its keys
+ * @inference_mode: nonzero in inference mode
+ * @reserved: zero
+ *
+ * What decides, besides their arguments, what calls on a thread do. A pool takes it where work is
+ * handed in, and applies it where that is done:
+ *
+ *     XpThreadState state = xp_thread_state_capture ();           the thread that has the work
+ *     { XP_THREAD_STATE (&state); … }                              the one that does it
+ */
+typedef struct
+{
+  XpThreadKeys keys;
+  uint64_t inference_mode;
+  uint64_t reserved[3];
+} XpThreadState;
+
+/**
+ * xp_thread_state_capture:
+ *
+ * Returns: the state of the calling thread
+ */
+XP_PUBLIC XpThreadState xp_thread_state_capture (void);
+
+/**
+ * xp_thread_state_apply:
+ * @state: what was captured, on any thread
+ *
+ * Makes @state that of the calling thread; %XP_THREAD_STATE also undoes it.
+ *
+ * Returns: the state it had before
+ */
+XP_PUBLIC XpThreadState xp_thread_state_apply (const XpThreadState *state);
+
+/**
+ * xp_thread_is_inference_mode:
+ *
+ * Returns: whether tensors that the calling thread makes carry no autograd keys
+ */
+XP_PUBLIC bool xp_thread_is_inference_mode (void);
+
+/* Enters inference mode, or leaves it; the state before. */
+XP_PUBLIC XpThreadState xp_thread_set_inference_mode_ (bool on);
+
+static inline void
+xp_thread_state_restore_ (const XpThreadState *saved)
+{
+  xp_thread_state_apply (saved);
+}
+
+#define XP_STATE_GUARD_(begin)                                                                     \
+  G_GNUC_UNUSED __attribute__ ((cleanup (xp_thread_state_restore_))) XpThreadState XP_PASTE (      \
+      xp_guard_, __COUNTER__)                                                                      \
+      = begin
+
+/* Has the calling thread in the state that @state points to. */
+#define XP_THREAD_STATE(state) XP_STATE_GUARD_ (xp_thread_state_apply (state))
+/* Inference mode: tensors made within carry neither autograd keys nor ADInplaceOrView, and calls
+ * pass those over (reference 7.3); with false, the opposite within a scope of inference mode. */
+#define XP_INFERENCE_MODE(on) XP_STATE_GUARD_ (xp_thread_set_inference_mode_ (on))
+
 G_END_DECLS
 
 #endif
