@@ -57,7 +57,7 @@ G_BEGIN_DECLS
   _ (INDEX, "IndexError", "A dimension or index is out of range.",                                 \
      "Use one in the range that is printed.")                                                      \
   _ (LIMIT, "RuntimeError",                                                                        \
-     "A fixed limit is reached: 48 named devices, 64 arguments, 64 dimensions, 2^63 bytes.",            \
+     "A fixed limit is reached: 48 named devices, 64 arguments, 64 dimensions, 2^63 bytes.",       \
      "Use fewer.")                                                                                 \
   _ (NO_MEMORY, "MemoryError", "Memory for a tensor could not be allocated.",                      \
      "Free some, or use smaller tensors.")                                                         \
