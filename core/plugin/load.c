@@ -174,7 +174,7 @@ probe (XpPlugin *plugin, XpTransaction *transaction, GError **error)
 static void
 close_library (XpPlugin *plugin)
 {
-  xp_memory_forget (plugin);
+  g_clear_pointer (&plugin->memories, g_array_unref);
   xp_owner_destroy_libraries (&plugin->owner);
   if (plugin->handle != NULL && plugin->note->resident == NULL)
     dlclose (plugin->handle);
@@ -264,10 +264,13 @@ static gboolean
 commit (XpPlugin *plugin, XpPlugin *replaced, XpTransaction *transaction, GError **error)
 {
   Replacement replacement = { replaced, plugin };
-  if (replaced == NULL)
-    return xp_transaction_commit (transaction, NULL, NULL, error);
-  xp_transaction_remove_owner (transaction, &replaced->owner);
-  return xp_transaction_commit (transaction, check_coverage, &replacement, error);
+  if (replaced != NULL)
+    xp_transaction_remove_owner (transaction, &replaced->owner);
+  if (!xp_transaction_commit (transaction, replaced != NULL ? check_coverage : NULL, &replacement,
+                              error))
+    return FALSE;
+  xp_plugin_set_memories (plugin);
+  return TRUE;
 }
 
 static XpPluginState

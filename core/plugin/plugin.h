@@ -30,9 +30,17 @@ struct XpPlugin
   const char *low; /* where it is mapped */
   const char *high;
   void (*fini) (void);
+  GArray *memories; /* MemoryClaim: what its constructors and probe have set; NULL for none */
   unsigned load_count; /* atomic */
   unsigned pins;       /* atomic */
 };
+
+/* Memory for a device, which comes with the rest of a load and goes with it. */
+typedef struct
+{
+  XpBackend backend;
+  const XpMemoryClass *klass;
+} MemoryClaim;
 
 /* A leaf lock, for the list of records and their fields. */
 extern GMutex xp_plugins_lock;
@@ -52,6 +60,10 @@ XpPlugin *xp_plugin_find_loaded (const char *name);
  * enough, for the file system gives it again. */
 bool xp_plugin_is_file (const XpPlugin *plugin, const struct stat *status);
 XpPlugin *xp_plugin_find_file (const struct stat *status);
+/* Gives devices the memory that @plugin has claimed for them. */
+void xp_plugin_set_memories (const XpPlugin *plugin);
+/* Takes it back; what other plugins that are loaded have claimed takes its place. */
+void xp_plugin_forget_memories (XpPlugin *plugin);
 /* Where the object of @handle is mapped. */
 void xp_plugin_set_range (XpPlugin *plugin);
 /* An optional entry point of the plugin itself, not of a library it depends on. */

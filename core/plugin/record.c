@@ -235,6 +235,43 @@ unpin_owner (void *owner)
   xp_plugin_unpin (owner);
 }
 
+static bool
+keep_memory (XpBackend backend, const XpMemoryClass *klass)
+{
+  if (xp_transaction_current () == NULL)
+    return false;
+  XpPlugin *plugin = (XpPlugin *) xp_transaction_current_owner ();
+  MemoryClaim claim = { backend, klass };
+  if (plugin->memories == NULL)
+    plugin->memories = g_array_new (FALSE, FALSE, sizeof claim);
+  g_array_append_val (plugin->memories, claim);
+  return true;
+}
+
+void
+xp_plugin_set_memories (const XpPlugin *plugin)
+{
+  for (unsigned i = 0; plugin->memories != NULL && i < plugin->memories->len; i++)
+    {
+      const MemoryClaim *claim = &g_array_index (plugin->memories, MemoryClaim, i);
+      xp_memory_set (claim->backend, claim->klass, claim->klass != NULL ? (void *) plugin : NULL);
+    }
+}
+
+void
+xp_plugin_forget_memories (XpPlugin *plugin)
+{
+  xp_memory_forget (plugin);
+  for (XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
+    for (unsigned i = 0; other->memories != NULL && i < other->memories->len; i++)
+      {
+        const MemoryClaim *claim = &g_array_index (other->memories, MemoryClaim, i);
+        if (other != plugin && xp_plugin_state (other) == XP_PLUGIN_LOADED
+            && !xp_memory_is_set (claim->backend))
+          xp_memory_set (claim->backend, claim->klass, other);
+      }
+}
+
 XpPluginState
 xp_plugin_state (XpPlugin *plugin)
 {
@@ -286,5 +323,5 @@ void
 xp_plugin_records_begin (void)
 {
   xp_owner_at_hook = find_owner;
-  xp_pin_hooks = (XpPinHooks){ owner_at, pin_owner, unpin_owner };
+  xp_pin_hooks = (XpPinHooks){ owner_at, pin_owner, unpin_owner, keep_memory };
 }

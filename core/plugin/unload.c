@@ -91,6 +91,7 @@ close_plugin (XpPlugin *plugin)
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
       return;
     }
+  g_clear_pointer (&plugin->memories, g_array_unref);
   xp_owner_destroy_libraries (&plugin->owner);
   if (plugin->handle != NULL)
     dlclose (plugin->handle);
@@ -133,7 +134,7 @@ close_unless_pinned (XpPlugin *plugin)
 gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
-  xp_memory_forget (plugin);
+  xp_plugin_forget_memories (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;
   g_mutex_unlock (&xp_load_lock);

@@ -37,22 +37,35 @@ xp_unpin (void *owner)
 }
 
 void
-xp_backend_set_memory (XpBackend backend, const XpMemoryClass *klass)
+xp_memory_set (XpBackend backend, const XpMemoryClass *klass, void *owner)
 {
-  g_return_if_fail ((unsigned) backend < 64 && backend != XP_BACKEND_CPU);
-  g_return_if_fail (klass == NULL || klass->size >= sizeof *klass);
-  void *owner = klass != NULL && xp_pin_hooks.owner_at != NULL ? xp_pin_hooks.owner_at (klass)
-                                                               : NULL;
   __atomic_store_n (&memories[backend].klass, NULL, __ATOMIC_SEQ_CST);
   __atomic_store_n (&memories[backend].owner, owner, __ATOMIC_SEQ_CST);
   __atomic_store_n (&memories[backend].klass, klass, __ATOMIC_SEQ_CST);
 }
 
 void
+xp_backend_set_memory (XpBackend backend, const XpMemoryClass *klass)
+{
+  g_return_if_fail ((unsigned) backend < 64 && backend != XP_BACKEND_CPU);
+  g_return_if_fail (klass == NULL || klass->size >= sizeof *klass);
+  if (xp_pin_hooks.keep_memory != NULL && xp_pin_hooks.keep_memory (backend, klass))
+    return;
+  void *owner = klass != NULL && xp_pin_hooks.owner_at != NULL ? xp_pin_hooks.owner_at (klass)
+                                                               : NULL;
+  xp_memory_set (backend, klass, owner);
+}
+
+bool
+xp_memory_is_set (XpBackend backend)
+{
+  return __atomic_load_n (&memories[backend].klass, __ATOMIC_SEQ_CST) != NULL;
+}
+
+void
 xp_memory_forget_backend (XpBackend backend)
 {
-  __atomic_store_n (&memories[backend].klass, NULL, __ATOMIC_SEQ_CST);
-  __atomic_store_n (&memories[backend].owner, NULL, __ATOMIC_SEQ_CST);
+  xp_memory_set (backend, NULL, NULL);
 }
 
 void

@@ -13,6 +13,8 @@ typedef struct
   void *(*owner_at) (const void *address);
   void (*pin) (void *owner);
   void (*unpin) (void *owner);
+  /* Keeps a memory class until its plugin is loaded; false where none is being loaded. */
+  bool (*keep_memory) (XpBackend backend, const XpMemoryClass *klass);
 } XpPinHooks;
 
 extern XpPinHooks xp_pin_hooks;
@@ -36,6 +38,12 @@ typedef struct XpStorage
 XpStorage *xp_storage_new (size_t n_bytes, XpDevice device, GError **error);
 XpStorage *xp_storage_ref (XpStorage *storage);
 void xp_storage_unref (XpStorage *storage);
+
+/* Makes @klass of @owner that of @backend; %NULL for none. */
+void xp_memory_set (XpBackend backend, const XpMemoryClass *klass, void *owner);
+
+/* Whether anybody gives memory for @backend. */
+bool xp_memory_is_set (XpBackend backend);
 
 /* Takes back every memory class that @owner has set. */
 void xp_memory_forget (void *owner);

@@ -166,6 +166,27 @@ START_TEST (memory_of_a_device_that_is_gone)
 }
 END_TEST
 
+/* What comes with a load goes with it. */
+START_TEST (memory_when_the_next_plugin_fails)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("device_memory");
+  XpDevice npu = { backend_named ("npu"), 0 };
+  g_autofree char *mistaken = fixture_path ("device_memory_mistaken");
+  ck_assert_ptr_null (xp_plugin_swap (plugin, mistaken, &error));
+  ck_assert (g_error_matches (error, XP_ERROR, XP_ERROR_INVALID_REGISTRATION));
+  g_clear_error (&error);
+  XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (tensor, &error), 23);
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+  ck_assert_uint_eq (info->pin_count, 1);
+  xp_tensor_unref (tensor);
+  unload (plugin);
+}
+END_TEST
+
 /* Its constructors do not run again, so its bit waits for it. */
 START_TEST (a_resident_plugin_takes_its_device_up_again)
 {
@@ -185,6 +206,9 @@ START_TEST (a_resident_plugin_takes_its_device_up_again)
   load_fixture ("device_resident");
   ck_assert_int_eq (backend_named ("npu"), npu);
   ck_assert_int_eq (number_on (tensor, &error), 26);
+  assert_no_error (error);
+  g_autoptr (XpTensor) fresh = xp_tensor_new (XP_FLOAT32, XP_INTS (3), (XpDevice){ npu, 0 },
+                                              &error);
   assert_no_error (error);
 }
 END_TEST
@@ -270,6 +294,7 @@ make_suite (void)
   tcase_add_test (devices, nobody_sees_a_device_too_early);
   tcase_add_test (devices, a_swap_hands_the_device_on);
   tcase_add_test (devices, memory_of_a_device_that_is_gone);
+  tcase_add_test (devices, memory_when_the_next_plugin_fails);
   tcase_add_test (devices, a_resident_plugin_takes_its_device_up_again);
   tcase_add_test (devices, a_device_that_others_fill_stays);
   tcase_add_test (devices, devices_under_traffic);
