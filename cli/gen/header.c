@@ -224,8 +224,9 @@ emit_boxed (Emission *e)
       "status, XpKeySet keys, XpCallKind kind, ",
       e->c_name);
   emit_parameters (e);
-  emit (e, ")\n{\n  XpValue values[%u];\n  XpValue outputs[%u];\n", MAX (e->n_arguments, 1),
-        MAX (e->n_results, 1));
+  /* Without arguments there is one all the same, for an array has to have one. */
+  emit (e, ")\n{\n  XpValue values[%u]%s;\n  XpValue outputs[%u];\n", MAX (e->n_arguments, 1),
+        e->n_arguments == 0 ? " = { XP_NONE }" : "", MAX (e->n_results, 1));
   emit (e, "  static const uint8_t tags[] = { ");
   for (unsigned i = 0; i < e->n_results; i++)
     emit (e, "%s, ", e->results[i].type->tag);

@@ -83,6 +83,7 @@ typedef enum
   FORBIDDEN,
   NO_MEMORY,
   NO_STACK,
+  NO_FRAMES,
   TOO_OFTEN
 } Entered;
 
@@ -98,8 +99,9 @@ enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, X
     case XP_THREAD_NO_MEMORY:
       return NO_MEMORY;
     case XP_THREAD_STACK_EXHAUSTED:
-    case XP_THREAD_FRAMES_EXHAUSTED:
       return NO_STACK;
+    case XP_THREAD_FRAMES_EXHAUSTED:
+      return NO_FRAMES;
     default:
       break;
     }
@@ -168,11 +170,11 @@ set_not_entered (const XpOperator *op, XpKeySet keys, Entered why, GError **erro
     }
   const char *key = xp_key_name (xp_key_set_highest (keys));
   g_autofree char *cycle = describe_cycle ();
-  g_autofree char *reason = why == TOO_OFTEN
-                                ? g_strdup_printf (
-                                    "is active %u times on this thread, its recursion limit",
-                                    xp_recursion_limit ())
-                                : g_strdup ("would leave less than 64 KiB of this thread's stack");
+  g_autofree char *limit = g_strdup_printf (
+      "is active %u times on this thread, its recursion limit", xp_recursion_limit ());
+  const char *reason = why == TOO_OFTEN   ? limit
+                       : why == NO_FRAMES ? "would be one call more than a thread can have at once"
+                                          : "would leave less than 64 KiB of this thread's stack";
   xp_error_set (
       error, XP_ERROR_RECURSION, &(XpErrorDetails){ .op = (char *) name, .key = (char *) key },
       "maximum recursion depth exceeded: %s %s; the calls that repeat: %s", name, reason, cycle);

@@ -224,6 +224,33 @@ START_TEST (a_small_stack_is_not_overrun)
 }
 END_TEST
 
+/* A stack that is larger than the frames of a thread. */
+static void *
+recurse_on_a_large_stack (void *data)
+{
+  GError *error = error_of_call ("re::one");
+  *(unsigned *) data = depth;
+  assert_error (error, XP_ERROR_RECURSION,
+                "re::one would be one call more than a thread can have at once; the calls that "
+                "repeat: re::one [CPU] -> re::one");
+  return NULL;
+}
+
+START_TEST (frames_run_out)
+{
+  pthread_attr_t attributes;
+  pthread_t thread;
+  unsigned reached = 0;
+  xp_set_recursion_limit (1000000);
+  ck_assert_int_eq (pthread_attr_init (&attributes), 0);
+  ck_assert_int_eq (pthread_attr_setstacksize (&attributes, (size_t) 1 << 29), 0);
+  ck_assert_int_eq (pthread_create (&thread, &attributes, recurse_on_a_large_stack, &reached), 0);
+  ck_assert_int_eq (pthread_join (thread, NULL), 0);
+  ck_assert_uint_eq (reached, 1 << 18);
+  pthread_attr_destroy (&attributes);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -238,6 +265,7 @@ main (void)
   tcase_add_test (tests, a_redispatch_to_itself);
   tcase_add_test (tests, a_typed_kernel_calls_itself);
   tcase_add_loop_test (tests, a_small_stack_is_not_overrun, 0, G_N_ELEMENTS (stack_sizes));
+  tcase_add_test (tests, frames_run_out);
   suite_add_tcase (suite, tests);
   tcase_set_timeout (tests, 60);
   return run_suite (suite);
