@@ -137,7 +137,10 @@ __attribute__ ((destructor)) static void
 copies_end (void)
 {
   g_autofree char *own = g_strdup_printf ("/%d-", (int) getpid ());
+  /* A thread that closes a plugin may still run. */
+  g_mutex_lock (&xp_plugins_lock);
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     if (plugin->is_copy && plugin->mapped_path != NULL && strstr (plugin->mapped_path, own) != NULL)
       unlink (plugin->mapped_path);
+  g_mutex_unlock (&xp_plugins_lock);
 }

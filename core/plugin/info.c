@@ -126,14 +126,26 @@ info_of_file (const char *path)
   return info;
 }
 
-static bool
-is_loaded_again (const XpPlugin *plugin)
+/* A file that was loaded again has a record for each time; what is gone is history. */
+static void
+drop_history (GPtrArray *infos)
 {
-  for (XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
-    if (other != plugin && strcmp (other->note->path, plugin->note->path) == 0
-        && xp_plugin_state (other) == XP_PLUGIN_LOADED)
-      return true;
-  return false;
+  g_autoptr (GHashTable) loaded = g_hash_table_new (g_str_hash, g_str_equal);
+  for (unsigned i = 1; i < infos->len; i++)
+    {
+      const XpPluginInfo *info = infos->pdata[i];
+      if (info->state == XP_PLUGIN_LOADED)
+        g_hash_table_add (loaded, info->path);
+    }
+  for (unsigned i = infos->len; i-- > 1;)
+    {
+      XpPluginInfo *info = infos->pdata[i];
+      if (info->state == XP_PLUGIN_UNLOADED && g_hash_table_contains (loaded, info->path))
+        {
+          g_ptr_array_remove_index (infos, i);
+          xp_plugin_info_free (info);
+        }
+    }
 }
 
 XpPluginInfo **
@@ -144,17 +156,10 @@ xp_plugins_now (unsigned *n_plugins)
   GPtrArray *infos = g_ptr_array_new ();
   g_ptr_array_add (infos, core_info ());
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
-    {
-      XpPluginInfo *info = xp_plugin_info (plugin);
-      /* A file that was loaded again has a record for each time; what is gone is history. */
-      if (info->state == XP_PLUGIN_UNLOADED && is_loaded_again (plugin))
-        {
-          xp_plugin_info_free (info);
-          continue;
-        }
-      g_ptr_array_add (infos, info);
-      g_hash_table_add (known, info->path);
-    }
+    g_ptr_array_add (infos, xp_plugin_info (plugin));
+  drop_history (infos);
+  for (unsigned i = 1; i < infos->len; i++)
+    g_hash_table_add (known, ((XpPluginInfo *) infos->pdata[i])->path);
   for (unsigned i = 0; i < files->len; i++)
     if (!g_hash_table_contains (known, files->pdata[i]))
       g_ptr_array_add (infos, info_of_file (files->pdata[i]));
