@@ -30,7 +30,7 @@ struct XpPlugin
   const char *low; /* where it is mapped */
   const char *high;
   void (*fini) (void);
-  GArray *memories; /* MemoryClaim: what its constructors and probe have set; NULL for none */
+  GArray *memories;    /* MemoryClaim: what its constructors and probe have set; NULL for none */
   unsigned load_count; /* atomic */
   unsigned pins;       /* atomic */
 };
