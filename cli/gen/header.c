@@ -235,7 +235,7 @@ emit_boxed (Emission *e)
     if (e->results[i].type->clear != NULL)
       {
         g_autofree char *clear = g_strdup_printf (e->results[i].type->clear, e->results[i].name);
-        emit (e, "  if (status != XP_OK)\n    %s;\n", clear);
+        emit (e, "  if (call != NULL)\n    %s;\n", clear);
       }
   for (unsigned i = 0; i < e->n_arguments; i++)
     if (e->arguments[i].type->box == NULL)
@@ -345,9 +345,15 @@ emit_caller (Emission *e, bool is_redispatch)
     emit (e, "  *%s = %s;\n", e->results[i].name, e->results[i].type->empty);
   emit (e, "  if (G_LIKELY (typed != NULL))\n    status = ((xp_%s_fn) typed) (call, ", e->c_name);
   emit_arguments (e, false);
-  emit (e, ");\n"
-           "  if (G_LIKELY (typed != NULL && status == XP_OK))\n"
-           "    return XP_OK;\n  ");
+  emit (e, ");\n  if (G_LIKELY (typed != NULL && status == XP_OK");
+  /* A kernel that gives nothing must not make its caller look at it. */
+  for (unsigned i = 0; i < e->n_results; i++)
+    if (e->results[i].type->given != NULL)
+      {
+        g_autofree char *given = g_strdup_printf (e->results[i].type->given, e->results[i].name);
+        emit (e, " && %s", given);
+      }
+  emit (e, "))\n    return XP_OK;\n  ");
   /* What the frame knows need not stay in registers while the kernel runs. */
   emit_return_boxed (e, "xp_call_operator (call), call, status, xp_call_keys (call)",
                      is_redispatch);

@@ -43,11 +43,13 @@ static const ArgumentType argument_types[] = {
 
 static const ResultType result_types[] = {
   { "Tensor", "XpTensor *", "XP_TAG_TENSOR", "%s.as.tensor", "xp_value_tensor (%s)", "NULL",
-    "g_clear_pointer (%s, xp_tensor_unref)" },
-  { "int", "int64_t ", "XP_TAG_INT", "%s.as.integer", "xp_value_int (%s)", "0", NULL },
-  { "float", "double ", "XP_TAG_FLOAT", "%s.as.number", "xp_value_float (%s)", "0", NULL },
-  { "bool", "bool ", "XP_TAG_BOOL", "%s.as.integer != 0", "xp_value_bool (%s)", "false", NULL },
-  { "Scalar", "XpValue ", "XP_TAG_NONE", "%s", "%s", "XP_NONE", "xp_value_clear (%s)" },
+    "g_clear_pointer (%s, xp_tensor_unref)", "*%s != NULL" },
+  { "int", "int64_t ", "XP_TAG_INT", "%s.as.integer", "xp_value_int (%s)", "0", NULL, NULL },
+  { "float", "double ", "XP_TAG_FLOAT", "%s.as.number", "xp_value_float (%s)", "0", NULL, NULL },
+  { "bool", "bool ", "XP_TAG_BOOL", "%s.as.integer != 0", "xp_value_bool (%s)", "false", NULL,
+    NULL },
+  { "Scalar", "XpValue ", "XP_TAG_NONE", "%s", "%s", "XP_NONE", "xp_value_clear (%s)",
+    "%s->tag != XP_TAG_NONE" },
 };
 
 /* The type as a signature prints it: SymInt as int, without the size of a list. */

@@ -30,6 +30,7 @@ typedef struct
   const char *give;  /* the expression that makes a value of it, with %s for the variable */
   const char *empty; /* what it holds before */
   const char *clear; /* the statement that gives it back after a failure, with %s, or NULL */
+  const char *given; /* whether a kernel has given it, with %s for the pointer; NULL: always */
 } ResultType;
 
 const ResultType *result_type (const XpType *type);

@@ -520,8 +520,8 @@ xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments,
   return run (call, kernel, op, arguments, results, error);
 }
 
-/* Where a typed caller goes with boxed arguments: it could not enter, or the kernel has no typed
- * form, or it declined. */
+/* Where a typed caller goes with boxed arguments: it could not enter, the kernel has no typed form,
+ * it declined, or it returned XP_OK without a result. */
 XpStatus
 xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet keys,
                        XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
@@ -532,5 +532,7 @@ xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet k
     return kind == XP_CALL_REDISPATCH
                ? redispatch_slowly (op, arguments, results, error, keys, kind)
                : resolve_slowly (op, arguments, results, error, kind);
-  return status == XP_OK ? run_boxed (call, &boxed) : xp_call_finish (call, status, &boxed);
+  if (status != XP_OK)
+    return xp_call_finish (call, status, &boxed);
+  return call->kernel->typed == NULL ? run_boxed (call, &boxed) : set_incomplete (call, &boxed);
 }

@@ -117,6 +117,29 @@ START_TEST (a_failing_kernel_leaves_no_result)
 END_TEST
 
 /* A boxed call with values of other types than the kernel takes. */
+static XpStatus
+typed_nothing (G_GNUC_UNUSED XpCall *call, G_GNUC_UNUSED XpTensor *self,
+               G_GNUC_UNUSED XpTensor **result, G_GNUC_UNUSED GError **error)
+{
+  return XP_OK;
+}
+
+/* Its caller is not made to look at a tensor that is not there. */
+START_TEST (a_typed_kernel_that_gives_nothing)
+{
+  xp_impl_calls_unary (cpu, typed_nothing);
+  GError *error = NULL;
+  XpTensor *result = (XpTensor *) 1;
+  XpStatus status = _i == 0 ? xp_calls_unary (tensor, &result, &error)
+                            : xp_calls_unary_redispatch (xp_key_set (XP_KEY_CPU), tensor, &result,
+                                                         &error);
+  ck_assert_int_eq (status, XP_FAILED);
+  ck_assert_ptr_null (result);
+  assert_error (error, XP_ERROR_INTERNAL,
+                "returned XP_OK, but left a result out that its schema promises");
+}
+END_TEST
+
 START_TEST (a_boxed_call_of_other_types)
 {
   xp_impl_calls_numbers (cpu, typed_numbers);
@@ -375,6 +398,7 @@ main (void)
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_test (tests, a_typed_kernel_serves_both);
   tcase_add_test (tests, a_failing_kernel_leaves_no_result);
+  tcase_add_loop_test (tests, a_typed_kernel_that_gives_nothing, 0, 2);
   tcase_add_test (tests, a_boxed_call_of_other_types);
   tcase_add_test (tests, no_tensor_where_one_must_be);
   tcase_add_test (tests, none_in_a_list_of_tensors);
