@@ -16,8 +16,9 @@ decode (GBytes *bytes)
   if (length < 2 || (memcmp (text, "\377\376", 2) != 0 && memcmp (text, "\376\377", 2) != 0))
     return g_bytes_ref (bytes);
   const char *encoding = text[0] == '\377' ? "UTF-16LE" : "UTF-16BE";
-  char *converted = g_convert_with_fallback (text + 2, (gssize) (length - 2), "UTF-8", encoding,
-                                             "?", NULL, &n_written, NULL);
+  /* Half of a character at the end has been cut off. */
+  char *converted = g_convert_with_fallback (text + 2, (gssize) ((length - 2) & ~(gsize) 1),
+                                             "UTF-8", encoding, "?", NULL, &n_written, NULL);
   /* What is broken in it stays as it is, and is found line by line. */
   return converted != NULL ? g_bytes_new_take (converted, n_written) : g_bytes_ref (bytes);
 }

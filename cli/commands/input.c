@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static gboolean
-read_all (int fd, char **text, gsize *length, const char *what, GError **error)
+read_all (int fd, char **text, gsize *length, const char *what, const char *path, GError **error)
 {
   for (gsize room = 1 << 16;; room *= 2)
     {
@@ -28,8 +28,8 @@ read_all (int fd, char **text, gsize *length, const char *what, GError **error)
             return TRUE;
           if (n < 0 && errno != EINTR)
             {
-              xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read %s: %s", what,
-                            g_strerror (errno));
+              xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read %s, %s: %s", what,
+                            path, g_strerror (errno));
               return FALSE;
             }
           *length += (gsize) MAX (n, 0);
@@ -50,7 +50,7 @@ command_read (const char *path, const char *what, GError **error)
                     g_strerror (errno));
       return NULL;
     }
-  gboolean done = read_all (fd, &text, &length, what, error);
+  gboolean done = read_all (fd, &text, &length, what, is_input ? "standard input" : path, error);
   if (!is_input)
     close (fd);
   return done ? g_bytes_new_take (g_steal_pointer (&text), length) : NULL;

@@ -139,7 +139,16 @@ read_input (const char *path, const char *what, XpReportInput *input, GError **e
 XpReport *
 report_replay (char **arguments, GError **error)
 {
-  unsigned n = g_strv_length (arguments);
+  unsigned n = g_strv_length (arguments), n_standard = g_strcmp0 (fallbacks_file, "-") == 0;
+  for (unsigned i = 0; i < n; i++)
+    n_standard += strcmp (arguments[i], "-") == 0;
+  if (n_standard > 1)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "standard input, `-`, can be read only once, and is named %u times",
+                   n_standard);
+      return NULL;
+    }
   g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (XpReportInput));
   g_array_set_clear_func (inputs, clear_input);
   g_array_set_size (inputs, n + 1);

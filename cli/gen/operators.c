@@ -117,6 +117,21 @@ check_unique (const OperatorFile *file, const Operator *op, GError **error)
 }
 
 static gboolean
+check_names (const OperatorFile *file, const Operator *op, GError **error)
+{
+  const XpSchema *schema = op->schema;
+  for (unsigned i = 0; i < schema->n_arguments; i++)
+    for (unsigned j = 0; j < i; j++)
+      if (strcmp (schema->arguments[i].name, schema->arguments[j].name) == 0)
+        {
+          g_autofree char *message = g_strdup_printf ("the argument '%s' is declared twice",
+                                                      schema->arguments[i].name);
+          return set_syntax (file, op->line, error, message);
+        }
+  return TRUE;
+}
+
+static gboolean
 take_line (OperatorFile *file, const char *line, int number, GError **error)
 {
   size_t n = schema_length (line);
@@ -131,7 +146,7 @@ take_line (OperatorFile *file, const char *line, int number, GError **error)
       return FALSE;
     }
   return take_rest (file, op, line + n, error) && take_namespace (file, op, error)
-         && check_unique (file, op, error);
+         && check_unique (file, op, error) && check_names (file, op, error);
 }
 
 OperatorFile *

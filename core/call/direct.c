@@ -150,6 +150,57 @@ xp_operator_kernel (XpOperator *op, const char *plugin, XpKey key, GError **erro
   return handle;
 }
 
+static void
+set_no_computed_kernel (const XpOperator *op, XpKey key, XpRule rule, GError **error)
+{
+  const char *name = xp_operator_name (op), *key_name = xp_key_name (key);
+  const XpErrorDetails details = { .op = (char *) name, .key = (char *) key_name };
+  if (rule == XP_RULE_FALLBACK)
+    xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, &details,
+                  "what serves %s for %s is a fallback of all operators, which has no handle; "
+                  "xp_operator_call_for_key() calls it",
+                  name, key_name);
+  else
+    xp_error_set (error, XP_ERROR_MISSING_KERNEL, &details,
+                  "no kernel for %s for %s: its cell is %s", key_name, name, xp_rule_label (rule));
+}
+
+XpKernelHandle *
+xp_operator_computed_kernel (XpOperator *op, XpKey key, GError **error)
+{
+  g_return_val_if_fail (op != NULL, NULL);
+  const char *name = xp_operator_name (op);
+  if (!xp_key_is_runtime (key))
+    {
+      xp_error_set (error, XP_ERROR_ALIAS_KEY,
+                    &(XpErrorDetails){ .op = (char *) name, .key = (char *) xp_key_name (key) },
+                    "%s has no cell: name a runtime key", xp_key_name (key));
+      return NULL;
+    }
+  XpKernelHandle *handle = NULL;
+  g_autofree char *fallthrough = NULL;
+  Cell cell = { NULL, XP_RULE_MISSING };
+  g_mutex_lock (&xp_table_lock);
+  const Row *row = head_of (op)->row;
+  bool is_there = row->live == head_of (op);
+  if (is_there)
+    cell = xp_row_cell (row, key);
+  if (cell.registration != NULL && cell.registration->is_fallthrough)
+    fallthrough = g_strdup (cell.registration->location);
+  else if (cell.registration != NULL && cell.rule != XP_RULE_FALLBACK)
+    handle = handle_of (op, (Registration *) cell.registration);
+  g_mutex_unlock (&xp_table_lock);
+  if (handle != NULL)
+    return handle;
+  if (!is_there)
+    xp_set_unknown_operator (name, error);
+  else if (fallthrough != NULL)
+    set_not_found (&(Search){ .op = op, .is_there = true, .fallthrough = fallthrough }, error);
+  else
+    set_no_computed_kernel (op, key, cell.rule, error);
+  return NULL;
+}
+
 XpKernelHandle *
 xp_kernel_handle_ref (XpKernelHandle *handle)
 {
@@ -217,6 +268,15 @@ check_arguments (const XpKernelHandle *handle, XpKeySet keys, GError **error)
   return FALSE;
 }
 
+/* What the arguments' @keys are for this thread: no key that it excludes counts. */
+static XpKeySet
+thread_keys (XpKeySet keys)
+{
+  keys = xp_key_set_union (keys, xp_thread.included);
+  keys.functionality &= ~xp_thread.excluded.functionality;
+  return keys;
+}
+
 /* The key set of a call that has come down to @key. */
 static XpKeySet
 keys_at (XpKeySet keys, XpKey key)
@@ -279,6 +339,7 @@ xp_kernel_handle_call (XpKernelHandle *handle, const XpValue *arguments, XpValue
   if ((keys.backend & (keys.backend - 1)) != 0
       && !xp_settle_devices (op, arguments, &keys, &mixture.copies, &mixture.device, error))
     return XP_FAILED;
+  keys = thread_keys (keys);
   if (!check_arguments (handle, keys, error))
     return XP_FAILED;
   XP_CALL_SCOPE XpCall *call = xp_call_enter_boxed (

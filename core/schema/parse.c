@@ -47,29 +47,17 @@ parse_argument_type (XpParser *parser, XpArgument *argument)
   return TRUE;
 }
 
-static gboolean
-is_declared (const ArgumentList *list, const char *name)
-{
-  for (unsigned i = 0; i < MIN (list->n, XP_SCHEMA_LIMIT); i++)
-    if (strcmp (list->items[i].name, name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
 /* A list may stand without a default behind arguments that have one: schemas from before lists had
  * defaults do so. */
 static gboolean
 check_argument (XpParser *parser, XpToken token, const ArgumentList *list,
                 const XpArgument *argument)
 {
-  if (!parser->may_repeat_names && is_declared (list, argument->name))
-    xp_parser_fail (parser, token, "argument '%s' is declared twice", argument->name);
-  else if (list->has_default && !argument->has_default && !argument->is_keyword_only
-           && argument->type->kind != XP_TYPE_LIST)
-    xp_parser_fail (parser, token, "argument '%s' needs a default, as one before it has one",
-                    argument->name);
-  else
+  if (!list->has_default || argument->has_default || argument->is_keyword_only
+      || argument->type->kind == XP_TYPE_LIST)
     return TRUE;
+  xp_parser_fail (parser, token, "argument '%s' needs a default, as one before it has one",
+                  argument->name);
   return FALSE;
 }
 
@@ -245,8 +233,6 @@ parse_operator_name (XpParser *parser, XpSchema *schema)
   if (!parse_name (parser, schema) || !parse_overload (parser, schema))
     return FALSE;
   parser->has_variables = has_variables (schema->name);
-  /* PyTorch 1.13 has one schema that names two arguments alike. */
-  parser->may_repeat_names = strcmp (schema->name, "static_runtime::clamp_nan_to_num") == 0;
   if (xp_parser_at (parser, '('))
     return TRUE;
   if (parse_end (parser))
@@ -266,6 +252,30 @@ fill_schema (XpSchemaBlock *block, const ArgumentList *arguments, const Argument
   schema->returns = xp_arena_copy (&block->arena, returns->items, returns->n * sizeof (XpArgument));
   schema->is_vararg = arguments->is_variable;
   schema->is_varret = returns->is_variable;
+}
+
+/* What is printed parses again, so it may not be longer than what is parsed. It can grow: a list of
+ * a fixed size prints every element, and a byte of a text four. */
+static gboolean
+check_printed (const XpSchema *schema, size_t length, GError **error)
+{
+  enum
+  {
+    MOST_GROWTH = 8,
+    MOST_ELEMENT = 64
+  };
+  size_t bound = length * MOST_GROWTH;
+  for (unsigned i = 0; i < schema->n_arguments; i++)
+    if (schema->arguments[i].default_value.tag == XP_TAG_LIST)
+      bound += xp_list_length (schema->arguments[i].default_value.as.list) * MOST_ELEMENT;
+  if (bound <= MAXIMUM_LENGTH)
+    return TRUE;
+  g_autofree char *printed = xp_schema_to_string (schema);
+  size_t n = strlen (printed);
+  if (n > MAXIMUM_LENGTH)
+    xp_error_set (error, XP_ERROR_LIMIT, NULL,
+                  "The schema prints as %zu bytes but only %d are supported", n, MAXIMUM_LENGTH);
+  return n <= MAXIMUM_LENGTH;
 }
 
 XpSchema *
@@ -290,9 +300,11 @@ xp_schema_parse (const char *text, GError **error)
       && parse_signature (&parser, &arguments, &returns) && parse_end (&parser))
     {
       fill_schema (block, &arguments, &returns);
-      return &block->schema;
+      if (check_printed (&block->schema, length, error))
+        return &block->schema;
     }
-  clear_list (&arguments);
+  else
+    clear_list (&arguments);
   xp_schema_unref (&block->schema);
   return NULL;
 }

@@ -13,7 +13,6 @@ typedef struct
   XpArena *arena;
   GError **error;
   gboolean has_variables; /* whether a lower-case word may stand for any type */
-  gboolean may_repeat_names;
   unsigned n_anonymous; /* alias sets without a name so far */
   unsigned nesting;     /* of types that are being read */
 } XpParser;

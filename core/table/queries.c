@@ -153,7 +153,7 @@ gboolean
 xp_table_has_computed_kernel (const char *name, XpKey key, GError **error)
 {
   g_return_val_if_fail (name != NULL, FALSE);
-  if (xp_key_is_alias (key))
+  if (!xp_key_is_runtime (key))
     {
       xp_error_set (error, XP_ERROR_ALIAS_KEY,
                     &(XpErrorDetails){ .key = (char *) xp_key_name (key) },

@@ -218,9 +218,6 @@ START_TEST (errors_of_ours_say_what_is_expected)
       "\na default of type 'int' is expected, but \"a\" is of type 'str':\n"
       "a::f(int s='a') -> ()\n"
       "           ~~~ <--- HERE\n" },
-    { "a::f(int x, str x) -> ()", "\nargument 'x' is declared twice:\n"
-                                  "a::f(int x, str x) -> ()\n"
-                                  "                ~ <--- HERE\n" },
     { "a::f(int x=1, int y) -> ()", "\nargument 'y' needs a default, as one before it has one:\n"
                                     "a::f(int x=1, int y) -> ()\n"
                                     "                  ~ <--- HERE\n" },
@@ -445,6 +442,12 @@ START_TEST (everything_has_a_limit)
   g_autofree char *text = repeated ("f() -> ()", " ", 70000, "");
   ck_assert_ptr_null (xp_schema_parse (text, &error));
   assert_error (error, XP_ERROR_LIMIT, "65536");
+  g_autofree char *lists = repeated ("f(float[1024] x=0.1", ", float[1024] y=0.1", 3, ") -> ()");
+  ck_assert_ptr_null (xp_schema_parse (lists, &error));
+  assert_error (error, XP_ERROR_LIMIT, "prints as 86");
+  g_autofree char *octal = repeated ("f(str x='", "\001", 20000, "') -> ()");
+  ck_assert_ptr_null (xp_schema_parse (octal, &error));
+  assert_error (error, XP_ERROR_LIMIT, "prints as 80");
   GString *alias = g_string_new ("f(Tensor(a");
   for (unsigned i = 0; i < 64; i++)
     g_string_append_printf (alias, "|a%u", i);
@@ -455,10 +458,13 @@ START_TEST (everything_has_a_limit)
 }
 END_TEST
 
-START_TEST (one_schema_of_pytorch_may_name_two_arguments_alike)
+/* As PyTorch takes them; crosspoint gen does not, for C has no such functions. */
+START_TEST (two_arguments_may_be_named_alike)
 {
-  assert_prints_itself ("static_runtime::clamp_nan_to_num(float? a, float? a) -> Tensor");
-  ck_assert_ptr_null (xp_schema_parse ("static_runtime::other(float? a, float? a) -> ()", NULL));
+  g_autoptr (XpSchema) schema = xp_schema_parse ("op::other(float? a, float? a) -> ()", NULL);
+  ck_assert_ptr_nonnull (schema);
+  g_autofree char *printed = xp_schema_to_string (schema);
+  ck_assert_str_eq (printed, "op::other(float? a, float? a) -> ()");
 }
 END_TEST
 
@@ -482,7 +488,7 @@ make_suite (void)
   tcase_add_test (limits, there_are_64_arguments_at_most);
   tcase_add_test (limits, types_are_not_nested_without_end);
   tcase_add_test (limits, everything_has_a_limit);
-  tcase_add_test (limits, one_schema_of_pytorch_may_name_two_arguments_alike);
+  tcase_add_test (limits, two_arguments_may_be_named_alike);
   suite_add_tcase (suite, limits);
   return suite;
 }

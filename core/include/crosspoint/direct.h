@@ -40,6 +40,23 @@ typedef struct XpKernelHandle XpKernelHandle;
 XP_PUBLIC XpKernelHandle *xp_operator_kernel (XpOperator *op, const char *plugin, XpKey key,
                                               GError **error);
 
+/**
+ * xp_operator_computed_kernel:
+ * @op: an operator
+ * @key: a runtime key
+ * @error: return location for an error
+ *
+ * Finds the kernel that the cell of @key holds now, whatever rule filled it.
+ *
+ * Errors: %XP_ERROR_ALIAS_KEY for a key without a cell; %XP_ERROR_UNKNOWN_OPERATOR when the row is
+ * gone; %XP_ERROR_MISSING_KERNEL for an empty or ambiguous cell; %XP_ERROR_INVALID_ARGUMENT for a
+ * fallthrough, and for a fallback, which xp_operator_call_for_key() calls.
+ *
+ * Returns: (transfer full): the handle, which is stale when that kernel goes, not when another
+ * takes its place in the cell
+ */
+XP_PUBLIC XpKernelHandle *xp_operator_computed_kernel (XpOperator *op, XpKey key, GError **error);
+
 XP_PUBLIC XpKernelHandle *xp_kernel_handle_ref (XpKernelHandle *handle);
 XP_PUBLIC void xp_kernel_handle_unref (XpKernelHandle *handle);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpKernelHandle, xp_kernel_handle_unref)
