@@ -330,6 +330,8 @@ emit_caller (Emission *e, bool is_redispatch)
     emit (e, "XpKeySet keys, ");
   emit_parameters (e);
   emit (e, ")\n{\n  XpOperator *op = xp_operator_handle_get (&xp_%s_handle);\n", e->c_name);
+  for (unsigned i = 0; i < e->n_results; i++)
+    emit (e, "  *%s = %s;\n", e->results[i].name, e->results[i].type->empty);
   emit_null_checks (e);
   if (!is_redispatch)
     emit_keys (e);
@@ -341,8 +343,6 @@ emit_caller (Emission *e, bool is_redispatch)
         is_redispatch ? "_with_keys" : "");
   emit_return_boxed (e, "op, NULL, XP_OK, keys", is_redispatch);
   emit (e, "  XpTypedFunction typed = kernel->typed;\n");
-  for (unsigned i = 0; i < e->n_results; i++)
-    emit (e, "  *%s = %s;\n", e->results[i].name, e->results[i].type->empty);
   emit (e, "  if (G_LIKELY (typed != NULL))\n    status = ((xp_%s_fn) typed) (call, ", e->c_name);
   emit_arguments (e, false);
   emit (e, ");\n  if (G_LIKELY (typed != NULL && status == XP_OK");

@@ -51,15 +51,21 @@ set_no_kernel (const Search *search, GError **error)
 }
 
 static void
+set_fallthrough (const XpOperator *op, const char *location, GError **error)
+{
+  const char *name = xp_operator_name (op);
+  xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, &(XpErrorDetails){ .op = (char *) name },
+                "what is %s for %s is a fallthrough: there is no kernel to call", location, name);
+}
+
+static void
 set_not_found (const Search *search, GError **error)
 {
   const char *name = xp_operator_name (search->op);
   if (!search->is_there)
     xp_set_unknown_operator (name, error);
   else if (search->fallthrough != NULL)
-    xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, &(XpErrorDetails){ .op = (char *) name },
-                  "what is %s for %s is a fallthrough: there is no kernel to call",
-                  search->fallthrough, name);
+    set_fallthrough (search->op, search->fallthrough, error);
   else if (search->keys->len == 0)
     set_no_kernel (search, error);
   else
@@ -195,7 +201,7 @@ xp_operator_computed_kernel (XpOperator *op, XpKey key, GError **error)
   if (!is_there)
     xp_set_unknown_operator (name, error);
   else if (fallthrough != NULL)
-    set_not_found (&(Search){ .op = op, .is_there = true, .fallthrough = fallthrough }, error);
+    set_fallthrough (op, fallthrough, error);
   else
     set_no_computed_kernel (op, key, cell.rule, error);
   return NULL;
@@ -228,11 +234,19 @@ xp_kernel_handle_unref (XpKernelHandle *handle)
   g_free (handle);
 }
 
+/* Whether the row still has the signature that the handle was made for. */
+static bool
+row_is_live (const XpKernelHandle *handle)
+{
+  const Head *head = head_of (handle->op);
+  return __atomic_load_n (&head->row->live, __ATOMIC_ACQUIRE) == head;
+}
+
 gboolean
 xp_kernel_handle_is_stale (const XpKernelHandle *handle)
 {
   g_return_val_if_fail (handle != NULL, TRUE);
-  return __atomic_load_n (&handle->kernel, __ATOMIC_ACQUIRE) == NULL;
+  return __atomic_load_n (&handle->kernel, __ATOMIC_ACQUIRE) == NULL || !row_is_live (handle);
 }
 
 /* --- Calling it. --- */
@@ -272,7 +286,6 @@ check_arguments (const XpKernelHandle *handle, XpKeySet keys, GError **error)
 static XpKeySet
 thread_keys (XpKeySet keys)
 {
-  keys = xp_key_set_union (keys, xp_thread.included);
   keys.functionality &= ~xp_thread.excluded.functionality;
   return keys;
 }
@@ -316,6 +329,8 @@ static void
 set_declined (const XpKernelHandle *handle, const XpCall *call, GError **error)
 {
   const char *name = xp_operator_name (handle->op), *key = xp_key_name (handle->key);
+  if (error != NULL)
+    g_clear_error (error);
   xp_error_set (
       error, XP_ERROR_DECLINED,
       &(XpErrorDetails){ .op = (char *) name, .key = (char *) key, .plugin = handle->plugin },
@@ -346,7 +361,7 @@ xp_kernel_handle_call (XpKernelHandle *handle, const XpValue *arguments, XpValue
       op, keys_at (keys, handle->key), XP_CALL_REDISPATCH_BOXED, xp_stack_pointer (), error);
   if (call == NULL)
     return XP_FAILED;
-  if (!hold_handle (call, handle))
+  if (!row_is_live (handle) || !hold_handle (call, handle))
     {
       set_stale (handle, error);
       return XP_FAILED;
@@ -365,8 +380,9 @@ xp_kernel_handle_call (XpKernelHandle *handle, const XpValue *arguments, XpValue
 /* Puts the kernel that is registered to exactly @key, or its fallback, in the frame. Under the
  * lock, so that whoever takes it out of the table afterwards finds it there. */
 static bool
-hold_kernel_for (XpCall *call, XpKey key)
+hold_kernel_for (XpCall *call, XpKey key, GError **error)
 {
+  g_autofree char *fallthrough = NULL;
   g_mutex_lock (&xp_table_lock);
   const Row *row = head_of (call->op)->row;
   const Registration *found = row->live != head_of (call->op)
@@ -374,10 +390,16 @@ hold_kernel_for (XpCall *call, XpKey key)
                                   : xp_registrations_active (row->registrations, key);
   if (found == NULL && row->live == head_of (call->op))
     found = xp_fallback_for (key);
-  if (found != NULL)
-    __atomic_store_n (&call->kernel, xp_registration_kernel (found), __ATOMIC_SEQ_CST);
+  if (found != NULL && found->is_fallthrough)
+    fallthrough = g_strdup (found->location);
+  else if (found != NULL)
+    __atomic_store_n (&call->kernel, &found->kernel, __ATOMIC_SEQ_CST);
   g_mutex_unlock (&xp_table_lock);
-  return found != NULL;
+  if (fallthrough != NULL)
+    set_fallthrough (call->op, fallthrough, error);
+  else if (found == NULL)
+    set_no_kernel (&(Search){ .op = call->op, .key = key }, error);
+  return found != NULL && fallthrough == NULL;
 }
 
 XpStatus
@@ -408,12 +430,8 @@ xp_operator_call_for_key (XpOperator *op, XpKey key, const XpValue *arguments, X
                                                     error);
   if (call == NULL)
     return XP_FAILED;
-  if (!hold_kernel_for (call, key))
-    {
-      Search search = { .op = op, .key = key };
-      set_no_kernel (&search, error);
-      return XP_FAILED;
-    }
+  if (!hold_kernel_for (call, key, error))
+    return XP_FAILED;
   XpStatus status = xp_call_run_kernel (call, &boxed, &mixture);
   return xp_call_finish (call, status, &boxed);
 }

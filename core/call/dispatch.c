@@ -241,7 +241,9 @@ go_to_next (XpCall *call, GArray *tried)
   return found;
 }
 
-/* Notes why the kernel of @call declined; the next one starts without its reason and results. */
+/* Notes why the kernel of @call declined; the next one starts without its reason, results and
+ * error.
+ */
 static void
 add_reason (GString *reasons, XpCall *call, const BoxedCall *boxed)
 {
@@ -251,6 +253,8 @@ add_reason (GString *reasons, XpCall *call, const BoxedCall *boxed)
                           registration != NULL ? registration->owner->name : "core",
                           call->reason != NULL ? call->reason : "it gave no reason");
   call->reason = NULL;
+  if (boxed->error != NULL)
+    g_clear_error (boxed->error);
   xp_values_clear (boxed->results, call->op->n_results);
 }
 

@@ -66,12 +66,26 @@ xp_threads_need_fence (void)
 
 /* Frames below the limit need no second look: so many that no operator can be active too often.
  * While something wants to see every call, there are none. */
+static XpCall *
+limit_of (const XpThreadHead *head, const Record *record)
+{
+  size_t n = MIN (__atomic_load_n (&record->n_usable, __ATOMIC_SEQ_CST), xp_recursion_limit ());
+  bool slow = need_fence || __atomic_load_n (&head->attention, __ATOMIC_SEQ_CST) != 0;
+  return slow ? NULL : record->frames + n;
+}
+
+/* The thread itself and others may do so at a time. Each looks again after it has stored, so that
+ * whoever stores last has seen all that was to be seen. */
 static void
 update_limit (XpThreadHead *head, const Record *record)
 {
-  size_t n = MIN (record->n_usable, xp_recursion_limit ());
-  bool slow = need_fence || __atomic_load_n (&head->attention, __ATOMIC_RELAXED) != 0;
-  __atomic_store_n (&head->limit, slow ? NULL : record->frames + n, __ATOMIC_RELAXED);
+  XpCall *limit;
+  do
+    {
+      limit = limit_of (head, record);
+      __atomic_store_n (&head->limit, limit, __ATOMIC_SEQ_CST);
+    }
+  while (limit != limit_of (head, record));
 }
 
 void
@@ -79,7 +93,7 @@ xp_set_recursion_limit (unsigned limit)
 {
   g_return_if_fail (limit > 0);
   g_mutex_lock (&records_lock);
-  __atomic_store_n (&recursion_limit, limit, __ATOMIC_RELAXED);
+  __atomic_store_n (&recursion_limit, limit, __ATOMIC_SEQ_CST);
   for (Record *record = records; record != NULL; record = record->next)
     if (record->head != NULL)
       update_limit (record->head, record);
@@ -327,7 +341,7 @@ xp_threads_wait (XpKernelTest test, void *data, double seconds)
         {
           if (g_get_monotonic_time () >= deadline)
             return false;
-          if (tries == 20)
+          if (tries > 0 && tries % 20 == 0)
             ask_for_attention (record);
           if (tries > 20)
             g_usleep (50);
@@ -367,7 +381,9 @@ after_fork_in_child (void)
         record->head = NULL;
         record->in_use = false;
       }
-  register_barrier ();
+  need_fence |= !register_barrier ();
+  if (own_record != NULL)
+    update_limit (&xp_thread, own_record);
   g_mutex_unlock (&records_lock);
 }
 

@@ -103,6 +103,37 @@ START_TEST (the_next_on_the_key_is_tried)
 }
 END_TEST
 
+/* An error that was set before is nobody else's. */
+static XpStatus
+decline_with_an_error (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
+                       G_GNUC_UNUSED XpValue *results, GError **error)
+{
+  n_tried++;
+  g_set_error (error, XP_ERROR, XP_ERROR_SHAPE, "not its business");
+  return xp_call_decline (call, "with an error");
+}
+
+START_TEST (an_error_of_one_that_declines)
+{
+  g_autoptr (XpLibrary) cpu = impl_new ("de", "CPU");
+  GError *error = NULL;
+  add (cpu, decline_with_an_error, 1);
+  ck_assert_int_eq (result_of_call (&error), 0);
+  assert_error (error, XP_ERROR_DECLINED, "with an error");
+  XpKernelHandle *handle = xp_operator_kernel (operator_named ("de::foo"), NULL, XP_KEY_CPU,
+                                               &error);
+  assert_no_error (error);
+  XpValue argument = xp_value_tensor (tensor), result;
+  ck_assert_int_eq (xp_kernel_handle_call (handle, &argument, &result, &error), XP_FAILED);
+  assert_error (error, XP_ERROR_DECLINED, "with an error");
+  xp_kernel_handle_unref (handle);
+  g_autoptr (XpLibrary) other = impl_new ("de", "CompositeExplicitAutograd");
+  add (other, accept, 2);
+  ck_assert_int_eq (result_of_call (&error), 2);
+  assert_no_error (error);
+}
+END_TEST
+
 START_TEST (then_the_lower_rules)
 {
   static const char *const keys[] = { "CPU", "CompositeExplicitAutogradNonFunctional",
@@ -362,6 +393,7 @@ main (void)
   TCase *tests = tcase_create ("declined");
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_test (tests, the_next_on_the_key_is_tried);
+  tcase_add_test (tests, an_error_of_one_that_declines);
   tcase_add_test (tests, then_the_lower_rules);
   tcase_add_test (tests, below_an_autograd_kernel_is_the_fallthrough);
   tcase_add_test (tests, below_a_fallback_is_the_next_fallback);

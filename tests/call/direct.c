@@ -143,6 +143,62 @@ START_TEST (the_row_changes_its_signature)
 }
 END_TEST
 
+/* Without its row the kernel is not called either, and is again when the same row is back. */
+START_TEST (the_row_goes_and_comes_back)
+{
+  g_autoptr (XpKernelHandle) handle = handle_new ("direct::f", NULL, XP_KEY_CPU);
+  GError *error = NULL;
+  xp_library_free (rows);
+  ck_assert (xp_kernel_handle_is_stale (handle));
+  ck_assert_int_eq (line_of (handle, on_cpu, &error), 0);
+  assert_error (error, XP_ERROR_STALE_KERNEL, "direct::f");
+  rows = fragment_new ("direct");
+  define (rows, "f(Tensor self) -> Tensor");
+  ck_assert (!xp_kernel_handle_is_stale (handle));
+  assert_line (handle, 1);
+}
+END_TEST
+
+/* What a cell holds, by whatever rule. */
+START_TEST (the_kernel_of_a_cell)
+{
+  XpOperator *op = operator_named ("direct::f");
+  g_autoptr (XpLibrary) math = impl_new ("direct", NULL);
+  g_autoptr (XpLibrary) tracer = impl_new ("_", "Tracer");
+  record_at (math, "f", 3);
+  record_at (tracer, NULL, 4);
+  GError *error = NULL;
+  static const struct
+  {
+    XpKey key;
+    int line;
+  } cases[] = { { XP_KEY_CPU, 1 }, { XP_KEY_CUDA, 3 } };
+  for (unsigned i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (XpKernelHandle) handle = xp_operator_computed_kernel (op, cases[i].key, &error);
+      assert_no_error (error);
+      assert_line (handle, cases[i].line);
+    }
+  static const struct
+  {
+    XpKey key;
+    XpError code;
+    const char *text;
+  } refused[] = {
+    { XP_KEY_Autograd, XP_ERROR_ALIAS_KEY, "Autograd has no cell" },
+    { XP_KEY_Dense, XP_ERROR_ALIAS_KEY, "Dense has no cell" },
+    { XP_KEY_Tracer, XP_ERROR_INVALID_ARGUMENT, "is a fallback of all operators" },
+    { XP_KEY_AutogradCPU, XP_ERROR_INVALID_ARGUMENT, "is a fallthrough" },
+    { XP_KEY_Batched, XP_ERROR_MISSING_KERNEL, "no kernel for Batched for direct::f: its cell is" },
+  };
+  for (unsigned i = 0; i < G_N_ELEMENTS (refused); i++)
+    {
+      ck_assert_ptr_null (xp_operator_computed_kernel (op, refused[i].key, &error));
+      assert_error (error, refused[i].code, refused[i].text);
+    }
+}
+END_TEST
+
 START_TEST (what_is_not_found)
 {
   XpOperator *op = operator_named ("direct::f");
@@ -474,6 +530,8 @@ START_TEST (a_call_for_a_key)
   assert_error (error, XP_ERROR_MISSING_KERNEL, "no kernel of direct::f on CUDA");
   ck_assert_int_eq (call_for (XP_KEY_CompositeImplicitAutograd, on_cpu, &error), XP_FAILED);
   assert_error (error, XP_ERROR_ALIAS_KEY, "name a runtime key");
+  ck_assert_int_eq (call_for (XP_KEY_AutogradCPU, on_cpu, &error), XP_FAILED);
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "is a fallthrough: there is no kernel to call");
   ck_assert_int_eq (call_for (XP_KEY_Undefined, on_cpu, &error), XP_FAILED);
   assert_error (error, XP_ERROR_ALIAS_KEY, "Undefined");
 }
@@ -500,6 +558,8 @@ main (void)
   tcase_add_test (tests, handles_are_counted);
   tcase_add_test (tests, a_registration_that_fails_leaves_handles);
   tcase_add_test (tests, the_row_changes_its_signature);
+  tcase_add_test (tests, the_row_goes_and_comes_back);
+  tcase_add_test (tests, the_kernel_of_a_cell);
   tcase_add_test (tests, what_is_not_found);
   tcase_add_test (tests, the_keys_that_it_sees);
   tcase_add_test (tests, arguments_that_are_not_for_it);

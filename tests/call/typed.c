@@ -140,6 +140,18 @@ START_TEST (a_typed_kernel_that_gives_nothing)
 }
 END_TEST
 
+/* A caller that does not initialise its result can clean it up all the same. */
+START_TEST (a_mistake_leaves_no_result)
+{
+  GError *error = NULL;
+  XpTensor *result = (XpTensor *) 1;
+  xp_impl_calls_unary (cpu, typed_identity);
+  ck_assert_int_eq (xp_calls_unary (NULL, &result, &error), XP_FAILED);
+  ck_assert_ptr_null (result);
+  assert_error (error, XP_ERROR_ARGUMENT, "self");
+}
+END_TEST
+
 START_TEST (a_boxed_call_of_other_types)
 {
   xp_impl_calls_numbers (cpu, typed_numbers);
@@ -399,6 +411,7 @@ main (void)
   tcase_add_test (tests, a_typed_kernel_serves_both);
   tcase_add_test (tests, a_failing_kernel_leaves_no_result);
   tcase_add_loop_test (tests, a_typed_kernel_that_gives_nothing, 0, 2);
+  tcase_add_test (tests, a_mistake_leaves_no_result);
   tcase_add_test (tests, a_boxed_call_of_other_types);
   tcase_add_test (tests, no_tensor_where_one_must_be);
   tcase_add_test (tests, none_in_a_list_of_tensors);

@@ -291,7 +291,7 @@ xp_stack_pointer (void)
 {
 #if defined(__x86_64__)
   const void *pointer;
-  __asm__("mov %%rsp, %0" : "=r"(pointer));
+  __asm__("mov {%%rsp, %0|%0, rsp}" : "=r"(pointer));
   return pointer;
 #else
   return __builtin_frame_address (0);
@@ -305,7 +305,7 @@ xp_highest_place (uint64_t word)
 {
 #ifdef __x86_64__
   uint64_t place;
-  __asm__("lzcnt %1, %0" : "=r"(place) : "rm"(word) : "cc");
+  __asm__("lzcnt {%1, %0|%0, %1}" : "=r"(place) : "rm"(word) : "cc");
   return place;
 #else
   return (uint64_t) __builtin_clzll (word);
@@ -358,7 +358,7 @@ xp_is_below (const XpCall *call, XpCall *const *limit)
 {
 #ifdef __x86_64__
   bool below;
-  __asm__("cmp %2, %1" : "=@ccb"(below) : "r"(call), "m"(*limit));
+  __asm__("cmp {%2, %1|%1, %2}" : "=@ccb"(below) : "r"(call), "m"(*limit));
   return below;
 #else
   return call < __atomic_load_n (limit, __ATOMIC_RELAXED);

@@ -22,8 +22,8 @@ typedef struct XpKernelHandle XpKernelHandle;
 /**
  * xp_operator_kernel:
  * @op: an operator
- * @plugin: (nullable): the name of the plugin whose kernel it is, "program" for what the program
- *   itself has registered; %NULL for the active one of @key
+ * @plugin: (nullable): the name of the plugin whose kernel it is, "the program" for what the
+ * program itself has registered; %NULL for the active one of @key
  * @key: the key it is registered to, an alias key too; %XP_KEY_Undefined where @plugin has only one
  *   kernel for @op
  * @error: return location for an error
@@ -64,7 +64,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpKernelHandle, xp_kernel_handle_unref)
 /**
  * xp_kernel_handle_is_stale:
  *
- * Returns: whether the kernel is out of the table; it never comes back to this handle
+ * Returns: whether the kernel is out of the table, which is for good, or its row is not defined
+ * with the signature that it had
  */
 XP_PUBLIC gboolean xp_kernel_handle_is_stale (const XpKernelHandle *handle);
 
