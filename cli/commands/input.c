@@ -28,8 +28,8 @@ read_all (int fd, char **text, gsize *length, const char *what, const char *path
             return TRUE;
           if (n < 0 && errno != EINTR)
             {
-              xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read %s, %s: %s", what,
-                            path, g_strerror (errno));
+              xp_error_set (error, XP_ERROR_FILE_IO, NULL, "cannot read %s, %s: %s", what, path,
+                            g_strerror (errno));
               return FALSE;
             }
           *length += (gsize) MAX (n, 0);

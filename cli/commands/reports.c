@@ -145,8 +145,7 @@ report_replay (char **arguments, GError **error)
   if (n_standard > 1)
     {
       g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                   "standard input, `-`, can be read only once, and is named %u times",
-                   n_standard);
+                   "standard input, `-`, can be read only once, and is named %u times", n_standard);
       return NULL;
     }
   g_autoptr (GArray) inputs = g_array_new (FALSE, TRUE, sizeof (XpReportInput));

@@ -72,7 +72,7 @@ find_kernel (XpOperator *op, const char *owner, GError **error)
 {
   XpKey key = XP_KEY_Undefined;
   const char *slash = strchr (owner, '/');
-  if (owner[0] == '\0' || slash == owner)
+  if (owner[0] == '\0' || slash == owner || (slash != NULL && slash[1] == '\0'))
     {
       set_syntax_error (error, "expected a plugin or a key after %s@, as in aten::mm@openblas",
                         xp_operator_name (op));
@@ -82,8 +82,18 @@ find_kernel (XpOperator *op, const char *owner, GError **error)
                                           : g_strdup (owner);
   if (slash != NULL && !xp_key_parse (slash + 1, &key, error))
     return NULL;
-  bool is_key = slash == NULL && xp_plugin_find (owner) == NULL && xp_key_parse (owner, &key, NULL);
-  return xp_operator_kernel (op, is_key ? NULL : plugin, key, error);
+  g_autoptr (GError) no_key = NULL, reason = NULL;
+  bool is_key = slash == NULL && xp_plugin_find (owner) == NULL
+                && xp_key_parse (owner, &key, &no_key);
+  XpKernelHandle *handle = xp_operator_kernel (op, is_key ? NULL : plugin, key, &reason);
+  if (handle != NULL)
+    return handle;
+  if (no_key != NULL && g_error_matches (reason, XP_ERROR, XP_ERROR_PLUGIN_NOT_LOADED))
+    xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = plugin },
+                  "%s; nor is it a key: %s", reason->message, no_key->message);
+  else
+    g_propagate_error (error, g_steal_pointer (&reason));
+  return NULL;
 }
 
 static gboolean

@@ -268,8 +268,9 @@ check_arguments (const XpKernelHandle *handle, XpKeySet keys, GError **error)
     {
       xp_error_set (error, XP_ERROR_DEVICE_MISMATCH, &details,
                     "the kernel of %s for %s in %s takes tensors of its own device, and the "
-                    "arguments lead to %s; move them first",
-                    name, key, handle->plugin, xp_key_name (xp_key_set_highest (keys)));
+                    "arguments are on %s; move them first",
+                    name, key, handle->plugin,
+                    xp_backend_name ((XpBackend) (63 - __builtin_clzll (keys.backend))));
       return FALSE;
     }
   uint64_t above = keys.functionality & LAYOUTS & ~(XP_BIT (functionality + 1) - 1);

@@ -151,9 +151,10 @@ hint_is_loaded (const char *plugin, GError **error)
   if (record != NULL && xp_plugin_state (record) == XP_PLUGIN_LOADED)
     return true;
   xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = (char *) plugin },
-                "%s is not loaded%s%s; load it: --load %s", plugin,
+                "%s is not loaded%s%s; load it with `load %s`, or --load %s", plugin,
                 record != NULL ? ", it is " : "",
-                record != NULL ? xp_plugin_state_name (xp_plugin_state (record)) : "", plugin);
+                record != NULL ? xp_plugin_state_name (xp_plugin_state (record)) : "", plugin,
+                plugin);
   return false;
 }
 

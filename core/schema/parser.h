@@ -13,8 +13,8 @@ typedef struct
   XpArena *arena;
   GError **error;
   gboolean has_variables; /* whether a lower-case word may stand for any type */
-  unsigned n_anonymous; /* alias sets without a name so far */
-  unsigned nesting;     /* of types that are being read */
+  unsigned n_anonymous;   /* alias sets without a name so far */
+  unsigned nesting;       /* of types that are being read */
 } XpParser;
 
 /* A type as it is read: with its annotation, and how deep it is. */
