@@ -34,6 +34,7 @@ add_info (JsonBuilder *builder, const XpPluginInfo *info)
   add_texts (builder, "requires", (const char *const *) info->requires_);
   add_texts (builder, "defines", (const char *const *) info->defines);
   add_texts (builder, "fills", (const char *const *) info->fills);
+  add_texts (builder, "kernels", (const char *const *) info->kernels);
   add_texts (builder, "cpu", (const char *const *) info->cpu);
   json_builder_end_object (builder);
 }
@@ -120,7 +121,7 @@ plugin_text (JsonNode *model, GString *text, G_GNUC_UNUSED gboolean colour)
   static const char *const facts[] = { "file",    "name",  "version", "description",
                                        "licence", "abi",   "machine", "build_id",
                                        "mapped",  "state", "reason",  "resident" };
-  static const char *const lists[] = { "requires", "cpu", "defines", "fills" };
+  static const char *const lists[] = { "requires", "cpu", "defines", "fills", "kernels" };
   static const char *const counts[] = { "loads", "pins", "rows", "cells" };
   JsonObject *plugin = json_node_get_object (model);
   for (unsigned i = 0; i < XP_LENGTH (facts); i++)

@@ -205,13 +205,12 @@ static void
 emit_registration (Emission *e)
 {
   const XpSchema *schema = e->op->schema;
-  const char *colons = strstr (schema->name, "::");
   emit (e,
         "/* Registers a typed kernel; one of another type does not compile. */\n"
         "#define xp_impl_%s(m, function) \\\n"
         "  xp_impl_typed_ (m, \"%s%s%s\", xp_%s_fn, xp_%s_adapter, XP_%s_SIGNATURE, function)\n\n",
-        e->c_name, colons + 2, schema->overload[0] != '\0' ? "." : "", schema->overload, e->c_name,
-        e->c_name, e->c_name);
+        e->c_name, schema->name, schema->overload[0] != '\0' ? "." : "", schema->overload,
+        e->c_name, e->c_name, e->c_name);
 }
 
 /* Where a typed caller goes when its kernel cannot be called as it stands. */

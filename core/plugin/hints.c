@@ -106,13 +106,43 @@ compare_priorities (const void *a, const void *b)
                                     : strcmp (x->name, y->name);
 }
 
+/* Whether @info, which is not loaded, says that it has a kernel for @op and fills the cell @key. */
+static bool
+knows (const XpPluginInfo *info, const char *op, const char *name_space, XpKey key)
+{
+  return info->state != XP_PLUGIN_LOADED
+         && g_strv_contains ((const char *const *) info->kernels, op)
+         && (fills (info, name_space, key, true) != NULL
+             || fills (info, name_space, key, false) != NULL);
+}
+
+/* Where some say that they have the kernel, those that are not loaded and do not say so are left
+ * out. They may have one all the same: notes name typed kernels only. */
+static unsigned
+keep_those_that_know (XpPluginInfo **infos, unsigned n, const char *op, const char *name_space,
+                      XpKey key)
+{
+  unsigned n_kept = 0;
+  bool somebody_knows = false;
+  for (unsigned i = 0; i < n; i++)
+    somebody_knows |= knows (infos[i], op, name_space, key);
+  for (unsigned i = 0; i < n; i++)
+    if (!somebody_knows || infos[i]->state == XP_PLUGIN_LOADED
+        || knows (infos[i], op, name_space, key))
+      infos[n_kept++] = infos[i];
+    else
+      xp_plugin_info_free (infos[i]);
+  return n_kept;
+}
+
 static char *
 hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
 {
   unsigned n;
   XpPluginInfo **infos = xp_plugins_now (&n);
-  qsort (infos, n, sizeof *infos, compare_priorities);
   g_autofree char *name_space = namespace_of (op);
+  n = keep_those_that_know (infos, n, op, name_space, key);
+  qsort (infos, n, sizeof *infos, compare_priorities);
   GString *text = g_string_new (NULL);
   describe_fillers (text, infos, n, name_space, key, true, candidates);
   describe_fillers (text, infos, n, name_space, key, false, candidates);

@@ -13,7 +13,7 @@ xp_plugin_info_new (const char *name, const char *path)
   XpPluginInfo *info = g_new0 (XpPluginInfo, 1);
   char **texts[] = { &info->version, &info->description, &info->licence, &info->abi,
                      &info->machine };
-  char ***lists[] = { &info->requires_, &info->defines, &info->fills, &info->cpu };
+  char ***lists[] = { &info->requires_, &info->defines, &info->fills, &info->kernels, &info->cpu };
   for (unsigned i = 0; i < XP_LENGTH (texts); i++)
     *texts[i] = g_strdup ("");
   for (unsigned i = 0; i < XP_LENGTH (lists); i++)
@@ -31,7 +31,7 @@ info_copy (const XpPluginInfo *info)
   char **texts[] = { &copy->name,     &copy->version, &copy->description, &copy->licence,
                      &copy->abi,      &copy->machine, &copy->path,        &copy->mapped_path,
                      &copy->build_id, &copy->reason,  &copy->resident };
-  char ***lists[] = { &copy->requires_, &copy->defines, &copy->fills, &copy->cpu };
+  char ***lists[] = { &copy->requires_, &copy->defines, &copy->fills, &copy->kernels, &copy->cpu };
   for (unsigned i = 0; i < XP_LENGTH (texts); i++)
     *texts[i] = g_strdup (*texts[i]);
   for (unsigned i = 0; i < XP_LENGTH (lists); i++)
@@ -47,7 +47,7 @@ xp_plugin_info_free (XpPluginInfo *info)
   char *texts[] = { info->name,     info->version, info->description, info->licence,
                     info->abi,      info->machine, info->path,        info->mapped_path,
                     info->build_id, info->reason,  info->resident };
-  char **lists[] = { info->requires_, info->defines, info->fills, info->cpu };
+  char **lists[] = { info->requires_, info->defines, info->fills, info->kernels, info->cpu };
   for (unsigned i = 0; i < XP_LENGTH (texts); i++)
     g_free (texts[i]);
   for (unsigned i = 0; i < XP_LENGTH (lists); i++)

@@ -55,6 +55,7 @@ typedef struct
   GPtrArray *requires_;
   GPtrArray *defines;
   GPtrArray *fills;
+  GPtrArray *kernels;
   GPtrArray *cpu;
   unsigned n_texts;
   bool has_note;
@@ -129,6 +130,7 @@ take_text (Reading *reading, const char *text, const char *path, GError **error)
     { "requires", NULL, reading->requires_ },
     { "defines", NULL, reading->defines },
     { "fills", NULL, reading->fills },
+    { "kernels", NULL, reading->kernels },
     { "cpu", NULL, reading->cpu },
   };
   for (unsigned i = 0; i < XP_LENGTH (known); i++)
@@ -375,9 +377,12 @@ XpPluginInfo *
 xp_note_read (int fd, const char *path, GError **error)
 {
   XpPluginInfo *info = xp_plugin_info_new (NULL, path);
-  Reading reading = {
-    info, g_ptr_array_new (), g_ptr_array_new (), g_ptr_array_new (), g_ptr_array_new (), 0, false
-  };
+  Reading reading = { .info = info,
+                      .requires_ = g_ptr_array_new (),
+                      .defines = g_ptr_array_new (),
+                      .fills = g_ptr_array_new (),
+                      .kernels = g_ptr_array_new (),
+                      .cpu = g_ptr_array_new () };
   struct stat status = { 0 };
   elf_version (EV_CURRENT);
   Elf *elf = fstat (fd, &status) == 0 ? elf_begin (fd, ELF_C_READ, NULL) : NULL;
@@ -387,6 +392,7 @@ xp_note_read (int fd, const char *path, GError **error)
   replace_list (&info->requires_, reading.requires_);
   replace_list (&info->defines, reading.defines);
   replace_list (&info->fills, reading.fills);
+  replace_list (&info->kernels, reading.kernels);
   replace_list (&info->cpu, reading.cpu);
   if (info->name == NULL)
     info->name = xp_note_name_of_file (path);

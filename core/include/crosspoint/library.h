@@ -166,10 +166,14 @@ XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpVal
  * `_`. */
 #define xp_fallback(m, function) xp_impl_with_data (m, NULL, function, NULL, NULL)
 
-/* What the xp_impl_… macros of a generated header expand to. */
+/* What the xp_impl_… macros of a generated header expand to; @operator_name has its namespace. It
+ * goes into the note too, so that advice can tell who has a kernel for an operator. */
 #define xp_impl_typed_(m, operator_name, type, adapter, text, function)                            \
-  xp_impl_at_ ((m), (operator_name), (adapter), (XpTypedFunction) XP_CHECKED_ (type, function),    \
-               (text), NULL, NULL, __FILE__, __LINE__)
+  __extension__({                                                                                  \
+    XP_NOTE_RECORD_ ("kernels=" operator_name, __COUNTER__)                                        \
+    xp_impl_at_ ((m), (operator_name), (adapter), (XpTypedFunction) XP_CHECKED_ (type, function),  \
+                 (text), NULL, NULL, __FILE__, __LINE__);                                          \
+  })
 
 /* A function of exactly this type, or a compile error. */
 #ifdef __cplusplus

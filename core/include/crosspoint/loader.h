@@ -63,6 +63,7 @@ XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
  * @requires: plugins it needs
  * @defines: namespaces it opens rows in
  * @fills: `namespace/key` it fills cells of
+ * @kernels: operators that it has typed kernels for; it may have other kernels too
  * @cpu: CPU features it needs
  *
  * What is known about a plugin without running it, and where it is in its life.
@@ -89,6 +90,7 @@ typedef struct
   char **requires_;
   char **defines;
   char **fills;
+  char **kernels;
   char **cpu;
 } XpPluginInfo;
 
