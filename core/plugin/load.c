@@ -264,8 +264,7 @@ static gboolean
 commit (XpPlugin *plugin, XpPlugin *replaced, XpTransaction *transaction, GError **error)
 {
   Replacement replacement = { replaced, plugin };
-  if (replaced != NULL)
-    xp_transaction_remove_owner (transaction, &replaced->owner);
+  transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
   if (!xp_transaction_commit (transaction, replaced != NULL ? check_coverage : NULL, &replacement,
                               error))
     return FALSE;
@@ -329,12 +328,7 @@ revive (XpPlugin *plugin, XpPlugin *replaced, GError **error)
 {
   XpTransaction *transaction = xp_transaction_new ();
   transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
-  for (unsigned i = 0; i < plugin->owner.libraries->len; i++)
-    {
-      const XpLibrary *library = plugin->owner.libraries->pdata[i];
-      for (unsigned j = 0; j < library->entries->len; j++)
-        g_ptr_array_add (transaction->added, library->entries->pdata[j]);
-    }
+  transaction->loaded = &plugin->owner;
   gboolean done = probe (plugin, transaction, error)
                   && commit (plugin, replaced, transaction, error);
   xp_transaction_free (transaction);
@@ -348,6 +342,7 @@ load_record (XpPlugin *plugin, int fd, XpPlugin *replaced, GError **error)
 {
   XpTransaction *transaction = xp_transaction_new ();
   transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
+  transaction->loaded = &plugin->owner;
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADING, NULL);
   gboolean done = open_library (plugin, fd, transaction, error)
                   && probe (plugin, transaction, error)

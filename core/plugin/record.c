@@ -52,6 +52,7 @@ xp_plugin_record (XpPluginInfo *note, const struct stat *status)
     {
       plugin = g_new0 (XpPlugin, 1);
       xp_owner_init (&plugin->owner, note->name, note->priority);
+      plugin->owner.is_away = true;
       plugin->next = records;
     }
   xp_plugin_info_free (plugin->note);
@@ -302,6 +303,7 @@ foreign_owner (const void *address)
     }
   XpPlugin *plugin = xp_plugin_record (note, &status);
   plugin->is_foreign = true;
+  xp_owner_open (&plugin->owner);
   __atomic_store_n (&plugin->load_count, 1, __ATOMIC_RELAXED);
   plugin->mapped_path = g_strdup (path);
   /* Ours too from now on: it stays mapped until it is unloaded through us. */

@@ -188,7 +188,7 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
   else if ((done = xp_unload_check (plugin, NULL, error)))
     {
       XpTransaction *transaction = xp_transaction_new ();
-      xp_transaction_remove_owner (transaction, &plugin->owner);
+      transaction->replaced = &plugin->owner;
       /* A device of it may be in use. */
       done = xp_transaction_commit (transaction, NULL, NULL, error);
       xp_transaction_free (transaction);

@@ -8,36 +8,9 @@
 #include <crosspoint/schema.h>
 #include <string.h>
 
-XpOwner *(*xp_owner_at_hook) (const void *address);
-
-XpOwner xp_core_owner, xp_program_owner;
-
 static const char *const kind_names[] = { [XP_LIBRARY_KIND_DEF] = "XP_LIBRARY",
                                           [XP_LIBRARY_KIND_FRAGMENT] = "XP_LIBRARY_FRAGMENT",
                                           [XP_LIBRARY_KIND_IMPL] = "XP_LIBRARY_IMPL" };
-
-void
-xp_owner_init (XpOwner *owner, const char *name, int priority)
-{
-  owner->name = g_strdup (name);
-  owner->priority = priority;
-  owner->libraries = g_ptr_array_new ();
-}
-
-XpOwner *
-xp_owner_at (const void *address)
-{
-  XpOwner *owner = xp_owner_at_hook != NULL ? xp_owner_at_hook (address) : NULL;
-  return owner != NULL ? owner : &xp_program_owner;
-}
-
-void
-xp_owners_begin (void)
-{
-  xp_fallbacks = g_ptr_array_new ();
-  xp_owner_init (&xp_program_owner, "the program", 0);
-  xp_owner_init (&xp_core_owner, "core", G_MININT);
-}
 
 static gboolean set_invalid (const XpLibrary *library, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
@@ -148,46 +121,69 @@ entry_free (Entry *entry)
   return registration;
 }
 
-void
-xp_library_destroy (XpLibrary *library)
+/* Frees all of a block but its registrations. */
+static void
+library_free (XpLibrary *library)
 {
-  g_autoptr (GPtrArray) registrations = g_ptr_array_new ();
   for (unsigned i = 0; i < library->entries->len; i++)
-    {
-      Registration *registration = entry_free (library->entries->pdata[i]);
-      if (registration != NULL)
-        g_ptr_array_add (registrations, registration);
-    }
-  xp_registrations_retire (registrations);
+    entry_free (library->entries->pdata[i]);
   g_ptr_array_unref (library->entries);
   g_free (library->name_space);
   g_free (library->file);
   g_free (library);
 }
 
+static void
+linger (const XpLibrary *library)
+{
+  for (unsigned i = 0; i < library->entries->len; i++)
+    {
+      const Entry *entry = library->entries->pdata[i];
+      if (entry->registration != NULL)
+        xp_registration_linger (entry->registration);
+    }
+}
+
+void
+xp_library_destroy (XpLibrary *library)
+{
+  g_mutex_lock (&xp_table_lock);
+  linger (library);
+  g_mutex_unlock (&xp_table_lock);
+  library_free (library);
+  xp_registrations_retire ();
+}
+
+/* A check that is none: what is in the table is its block's from the same moment on. */
+static gboolean
+keep_entry (const XpTransaction *transaction, G_GNUC_UNUSED void *data,
+            G_GNUC_UNUSED GError **error)
+{
+  Entry *entry = transaction->added->pdata[0];
+  g_ptr_array_add (entry->library->entries, entry);
+  return TRUE;
+}
+
 gboolean
 xp_library_add (XpLibrary *library, Entry *entry, GError **error)
 {
   entry->library = library;
-  /* Whoever counts what an owner has may be reading. */
-  g_mutex_lock (&xp_table_lock);
-  g_ptr_array_add (library->entries, entry);
-  g_mutex_unlock (&xp_table_lock);
   if (library->transaction != NULL)
     {
+      /* Whoever counts what an owner has may be reading. */
+      g_mutex_lock (&xp_table_lock);
+      g_ptr_array_add (library->entries, entry);
+      g_mutex_unlock (&xp_table_lock);
       g_ptr_array_add (library->transaction->added, entry);
       return TRUE;
     }
   XpTransaction *transaction = xp_transaction_new ();
   g_ptr_array_add (transaction->added, entry);
-  gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
+  gboolean done = xp_transaction_commit (transaction, keep_entry, NULL, error);
   xp_transaction_free (transaction);
   xp_listeners_tell ();
   if (!done)
     {
-      g_mutex_lock (&xp_table_lock);
-      g_ptr_array_remove (library->entries, entry);
-      g_mutex_unlock (&xp_table_lock);
       Registration *registration = entry_free (entry);
       if (registration != NULL)
         xp_registration_free (registration);
@@ -208,16 +204,17 @@ xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *tra
   library->owner = owner;
   library->entries = g_ptr_array_new ();
   library->transaction = transaction;
-  gboolean owns_namespace = block->kind == XP_LIBRARY_KIND_DEF;
-  if (check_block (library, block->key, error)
-      && (!owns_namespace || xp_library_add (library, g_new0 (Entry, 1), error)))
+  if (!check_block (library, block->key, error))
     {
-      g_mutex_lock (&xp_table_lock);
-      g_ptr_array_add (owner->libraries, library);
-      g_mutex_unlock (&xp_table_lock);
-      return library;
+      library_free (library);
+      return NULL;
     }
-  xp_library_destroy (library);
+  g_mutex_lock (&xp_table_lock);
+  g_ptr_array_add (owner->libraries, library);
+  g_mutex_unlock (&xp_table_lock);
+  if (block->kind != XP_LIBRARY_KIND_DEF || xp_library_add (library, g_new0 (Entry, 1), error))
+    return library;
+  xp_library_forget (library);
   return NULL;
 }
 
@@ -445,13 +442,25 @@ xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GEr
 
 /* --- Blocks of constructors, and of the running program. --- */
 
+/* A check that is none: the block leaves its owner at the moment when its entries leave the table,
+ * and its kernels are known to linger from then on. */
+static gboolean
+detach (G_GNUC_UNUSED const XpTransaction *transaction, void *data, G_GNUC_UNUSED GError **error)
+{
+  const XpLibrary *library = data;
+  g_ptr_array_remove (library->owner->libraries, data);
+  linger (library);
+  return TRUE;
+}
+
 void
 xp_library_forget (XpLibrary *library)
 {
   g_mutex_lock (&xp_table_lock);
-  g_ptr_array_remove (library->owner->libraries, library);
+  detach (NULL, library, NULL);
   g_mutex_unlock (&xp_table_lock);
-  xp_library_destroy (library);
+  library_free (library);
+  xp_registrations_retire ();
 }
 
 void
@@ -463,6 +472,8 @@ xp_library_run (const XpLibraryBlock *block)
   XpTransaction *transaction = current != NULL ? current : xp_transaction_new ();
   /* Outside of a load the object came in another way; its record is made for it. */
   XpOwner *owner = current != NULL ? xp_transaction_current_owner () : xp_owner_at (block);
+  if (current == NULL)
+    xp_owner_open (owner);
   GError *error = NULL;
   XpLibrary *library = xp_library_make (block, owner, transaction, &error);
   if (library != NULL)
@@ -506,7 +517,14 @@ xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, con
       xp_transaction_keep_error (current, local, error);
       return NULL;
     }
-  return xp_library_make (&block, xp_owner_at (__builtin_return_address (0)), NULL, error);
+  XpOwner *owner = xp_owner_at (__builtin_return_address (0));
+  g_mutex_lock (&xp_table_lock);
+  bool is_away = owner->is_away;
+  g_mutex_unlock (&xp_table_lock);
+  if (!is_away)
+    return xp_library_make (&block, owner, NULL, error);
+  xp_owner_set_away (owner, NULL, file, line, error);
+  return NULL;
 }
 
 void
@@ -519,13 +537,13 @@ xp_library_free (XpLibrary *library)
   XpTransaction *transaction = xp_transaction_new ();
   for (unsigned i = 0; i < library->entries->len; i++)
     g_ptr_array_add (transaction->removed, library->entries->pdata[i]);
-  xp_transaction_commit (transaction, NULL, NULL, NULL);
+  gboolean done = xp_transaction_commit (transaction, detach, library, NULL);
   xp_transaction_free (transaction);
-  xp_library_forget (library);
+  if (done)
+    library_free (library);
+  xp_registrations_retire ();
   xp_listeners_tell ();
 }
-
-/* --- All blocks of one owner. --- */
 
 void
 xp_owner_destroy_libraries (XpOwner *owner)
@@ -533,71 +551,10 @@ xp_owner_destroy_libraries (XpOwner *owner)
   g_mutex_lock (&xp_table_lock);
   g_autoptr (GPtrArray) libraries = owner->libraries;
   owner->libraries = g_ptr_array_new ();
+  for (unsigned i = 0; i < libraries->len; i++)
+    linger (libraries->pdata[i]);
   g_mutex_unlock (&xp_table_lock);
   for (unsigned i = 0; i < libraries->len; i++)
-    xp_library_destroy (libraries->pdata[i]);
-}
-
-static int
-compare_kernels (const void *a, const void *b)
-{
-  const XpKernel *x = *(const XpKernel *const *) a, *y = *(const XpKernel *const *) b;
-  return x < y ? -1 : x > y;
-}
-
-GPtrArray *
-xp_owner_kernels (XpOwner *owner)
-{
-  GPtrArray *kernels = g_ptr_array_new ();
-  g_mutex_lock (&xp_table_lock);
-  for (unsigned i = 0; i < owner->libraries->len; i++)
-    {
-      const XpLibrary *library = owner->libraries->pdata[i];
-      for (unsigned j = 0; j < library->entries->len; j++)
-        {
-          Entry *entry = library->entries->pdata[j];
-          if (entry->registration != NULL)
-            g_ptr_array_add (kernels, &entry->registration->kernel);
-        }
-    }
-  g_mutex_unlock (&xp_table_lock);
-  g_ptr_array_sort (kernels, compare_kernels);
-  return kernels;
-}
-
-bool
-xp_kernels_contain (const XpKernel *kernel, void *data)
-{
-  const GPtrArray *kernels = data;
-  size_t low = 0, high = kernels->len;
-  while (low < high)
-    {
-      size_t middle = (low + high) / 2;
-      const XpKernel *there = kernels->pdata[middle];
-      if (there == kernel)
-        return true;
-      if (there < kernel)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return false;
-}
-
-void
-xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells)
-{
-  *n_rows = *n_cells = 0;
-  g_mutex_lock (&xp_table_lock);
-  for (unsigned i = 0; i < owner->libraries->len; i++)
-    {
-      const XpLibrary *library = owner->libraries->pdata[i];
-      for (unsigned j = 0; j < library->entries->len; j++)
-        {
-          const Entry *entry = library->entries->pdata[j];
-          *n_rows += entry->is_in_table && entry->definition != NULL;
-          *n_cells += entry->is_in_table && entry->registration != NULL && entry->device == 0;
-        }
-    }
-  g_mutex_unlock (&xp_table_lock);
+    library_free (libraries->pdata[i]);
+  xp_registrations_retire ();
 }

@@ -54,9 +54,29 @@ xp_registration_free (Registration *registration)
   g_free (registration);
 }
 
-/* Registrations out of the table that some thread was inside when we last looked. */
+/* Registrations out of the table that a thread may be inside; under xp_table_lock. Only who holds
+ * the lock for retiring takes one off. */
 static GPtrArray *lingering;
 GMutex xp_retire_lock;
+
+void
+xp_registration_linger (Registration *registration)
+{
+  if (lingering == NULL)
+    lingering = g_ptr_array_new ();
+  g_ptr_array_add (lingering, registration);
+}
+
+void
+xp_registrations_lingering (const XpOwner *owner, GPtrArray *kernels)
+{
+  for (unsigned i = 0; lingering != NULL && i < lingering->len; i++)
+    {
+      Registration *registration = lingering->pdata[i];
+      if (registration->owner == owner)
+        g_ptr_array_add (kernels, &registration->kernel);
+    }
+}
 
 static bool
 is_kernel (const XpKernel *kernel, void *data)
@@ -65,21 +85,27 @@ is_kernel (const XpKernel *kernel, void *data)
 }
 
 void
-xp_registrations_retire (GPtrArray *gone)
+xp_registrations_retire (void)
 {
-  g_autoptr (GPtrArray) unused = g_ptr_array_new ();
+  g_autoptr (GPtrArray) seen = g_ptr_array_new ();
   g_mutex_lock (&xp_retire_lock);
-  if (lingering == NULL)
-    lingering = g_ptr_array_new ();
-  for (unsigned i = 0; i < gone->len; i++)
-    g_ptr_array_add (lingering, gone->pdata[i]);
-  g_ptr_array_set_size (gone, 0);
-  if (lingering->len > 0)
+  g_mutex_lock (&xp_table_lock);
+  for (unsigned i = 0; lingering != NULL && i < lingering->len; i++)
+    g_ptr_array_add (seen, lingering->pdata[i]);
+  g_mutex_unlock (&xp_table_lock);
+  if (seen->len > 0)
     xp_threads_barrier ();
-  for (unsigned i = lingering->len; i-- > 0;)
-    if (!xp_threads_any_inside (is_kernel, lingering->pdata[i]))
-      g_ptr_array_add (unused, g_ptr_array_remove_index_fast (lingering, i));
+  for (unsigned i = 0; i < seen->len; i++)
+    if (xp_threads_any_inside (is_kernel, seen->pdata[i]))
+      seen->pdata[i] = NULL;
+  /* Others have added at the end only. */
+  g_mutex_lock (&xp_table_lock);
+  for (unsigned i = seen->len; i-- > 0;)
+    if (seen->pdata[i] != NULL)
+      g_ptr_array_remove_index_fast (lingering, i);
+  g_mutex_unlock (&xp_table_lock);
   g_mutex_unlock (&xp_retire_lock);
-  for (unsigned i = 0; i < unused->len; i++)
-    xp_registration_free (unused->pdata[i]);
+  for (unsigned i = 0; i < seen->len; i++)
+    if (seen->pdata[i] != NULL)
+      xp_registration_free (seen->pdata[i]);
 }

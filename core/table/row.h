@@ -25,6 +25,7 @@ typedef struct
 {
   char *name;
   int priority;
+  bool is_away;         /* a plugin that is not loaded, or about to leave: it may not register */
   GPtrArray *libraries; /* XpLibrary: what it has registered, in order */
 } XpOwner;
 
@@ -202,7 +203,11 @@ void xp_registrations_insert (GPtrArray *list, Registration *registration);
 /* The first of @key, which is the active one; NULL where there is none. */
 Registration *xp_registrations_active (const GPtrArray *list, XpKey key);
 void xp_registration_free (Registration *registration);
-/* Frees registrations that are out of the table once no thread is inside; those that still are
- * entered wait for the next time. Takes the array's contents. Not under the lock. */
-void xp_registrations_retire (GPtrArray *gone);
+/* Notes, under the lock, a registration that has left its block: a thread may still be inside. */
+void xp_registration_linger (Registration *registration);
+/* Adds the kernels of those noted that are @owner's, under the lock. */
+void xp_registrations_lingering (const XpOwner *owner, GPtrArray *kernels);
+/* Frees those noted that no thread is inside; the others wait for the next time. Not under the
+ * lock. */
+void xp_registrations_retire (void);
 extern GMutex xp_retire_lock;

@@ -57,19 +57,6 @@ xp_transaction_current_owner (void)
   return current_owner;
 }
 
-void
-xp_transaction_remove_owner (XpTransaction *transaction, XpOwner *owner)
-{
-  g_mutex_lock (&xp_table_lock);
-  for (unsigned i = 0; i < owner->libraries->len; i++)
-    {
-      const XpLibrary *library = owner->libraries->pdata[i];
-      for (unsigned j = 0; j < library->entries->len; j++)
-        g_ptr_array_add (transaction->removed, library->entries->pdata[j]);
-    }
-  g_mutex_unlock (&xp_table_lock);
-}
-
 /* What changed while a transaction is made. */
 typedef struct
 {
@@ -372,6 +359,31 @@ put_back (Entry *entry)
                              entry->registration);
 }
 
+/* All that @owner has. A block is its owner's until it is out of the table, so that no entry of
+ * the list can go while the lock is held. */
+static void
+collect (const XpOwner *owner, GPtrArray *entries)
+{
+  for (unsigned i = 0; i < owner->libraries->len; i++)
+    {
+      const XpLibrary *library = owner->libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        g_ptr_array_add (entries, library->entries->pdata[j]);
+    }
+}
+
+/* Whoever leaves would take with it the code of what it registers now. */
+static gboolean
+check_owner (const Entry *entry, const XpTransaction *transaction, GError **error)
+{
+  const XpOwner *owner = entry->library->owner;
+  if (!owner->is_away || owner == transaction->loaded)
+    return TRUE;
+  const char *device = entry->device != 0 ? xp_backend_name ((XpBackend) entry->device) : NULL;
+  xp_owner_set_away (owner, device, entry->library->file, entry->library->line, error);
+  return FALSE;
+}
+
 static gboolean
 make_changes (XpTransaction *transaction, Touched *touched, GError **error)
 {
@@ -380,6 +392,13 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
       g_propagate_error (error, g_error_copy (transaction->error));
       return FALSE;
     }
+  if (transaction->replaced != NULL)
+    collect (transaction->replaced, transaction->removed);
+  if (transaction->loaded != NULL)
+    {
+      g_ptr_array_set_size (transaction->added, 0);
+      collect (transaction->loaded, transaction->added);
+    }
   /* What was already out, of a block that lost its owner, stays out when the rest is put back. */
   for (unsigned i = transaction->removed->len; i-- > 0;)
     if (!((Entry *) transaction->removed->pdata[i])->is_in_table)
@@ -387,7 +406,8 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
   for (unsigned i = 0; i < transaction->removed->len; i++)
     take_out (transaction->removed->pdata[i], touched);
   for (unsigned i = 0; i < transaction->added->len; i++)
-    if (!put_in (transaction->added->pdata[i], touched, error))
+    if (!check_owner (transaction->added->pdata[i], transaction, error)
+        || !put_in (transaction->added->pdata[i], touched, error))
       return FALSE;
   touched->devices_gone &= ~touched->devices_added;
   return touched->devices_gone == 0 || xp_devices_check_unused (touched->devices_gone, error);
@@ -479,6 +499,10 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
     {
       empty_handles (transaction);
       publish (transaction, &touched);
+      if (transaction->replaced != NULL)
+        transaction->replaced->is_away = true;
+      if (transaction->loaded != NULL)
+        transaction->loaded->is_away = false;
     }
   else
     take_changes_back (transaction, &touched);

@@ -43,7 +43,8 @@ typedef struct XpTransaction
   GPtrArray *removed; /* Entry */
   GPtrArray *added;   /* Entry */
   GError *error;      /* the first mistake made while it was filled */
-  XpOwner *replaced;  /* whom it will take out: a name of its devices may pass over */
+  XpOwner *replaced;  /* whom it takes out as a whole: a name of its devices may pass over */
+  XpOwner *loaded;    /* whom it brings as a whole, though it is away */
   uint64_t devices;   /* bits reserved for it */
 } XpTransaction;
 
@@ -58,9 +59,6 @@ XpOwner *xp_transaction_current_owner (void);
 
 /* In a constructor nobody takes the error, so the transaction does; then it fails as a whole. */
 void xp_transaction_keep_error (XpTransaction *transaction, GError *local, GError **error);
-
-/* Takes all that @owner has registered out of the table. */
-void xp_transaction_remove_owner (XpTransaction *transaction, XpOwner *owner);
 
 /* A check that is made under the lock, when the changes are in but nothing is published yet. */
 typedef gboolean (*XpTransactionCheck) (const XpTransaction *transaction, void *data,
@@ -84,11 +82,18 @@ void xp_library_forget (XpLibrary *library);
  * until it has left. */
 void xp_library_destroy (XpLibrary *library);
 
+/* Lets a plugin register that came in another way than through a load. */
+void xp_owner_open (XpOwner *owner);
+
+/* The error of registering @device, or in a block at @file:@line, for an owner that is away. */
+void xp_owner_set_away (const XpOwner *owner, const char *device, const char *file, int line,
+                        GError **error);
+
 /* Frees all blocks of @owner, none of which is in the table. */
 void xp_owner_destroy_libraries (XpOwner *owner);
 
-/* The kernels of all registrations of @owner, sorted by address; they are gone from the table or
- * about to be. */
+/* The kernels of all registrations of @owner, and of those that it has released while a thread was
+ * inside, sorted by address; they are gone from the table or about to be. */
 GPtrArray *xp_owner_kernels (XpOwner *owner);
 bool xp_kernels_contain (const XpKernel *kernel, void *kernels);
 

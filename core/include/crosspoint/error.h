@@ -114,8 +114,10 @@ G_BEGIN_DECLS
      "Install what it asks for, such as a driver.")                                                \
   _ (PLUGIN_CONFLICT, "RuntimeError", "A plugin of the same name is loaded from another file.",    \
      "Swap it, or unload it first.")                                                               \
-  _ (PLUGIN_NOT_LOADED, "RuntimeError", "The plugin to be unloaded or swapped is not loaded.",     \
-     "Name one that is loaded.")                                                                   \
+  _ (PLUGIN_NOT_LOADED, "RuntimeError",                                                            \
+     "The plugin to be unloaded or swapped is not loaded, or one that is not registers at run "    \
+     "time.",                                                                                      \
+     "Name one that is loaded; register while the plugin is loaded.")                              \
   _ (BUSY, "RuntimeError",                                                                         \
      "The plugin has a kernel on the stack of the thread that asks for its unloading, or of "      \
      "another that did not leave it in time.",                                                     \

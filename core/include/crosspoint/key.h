@@ -363,7 +363,8 @@ XP_PUBLIC bool xp_alias_contains (XpKey alias, XpKey key);
  *
  * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner),
  * %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all 48 bits are in use or
- * held by tensors of devices that were given back.
+ * held by tensors of devices that were given back, %XP_ERROR_PLUGIN_NOT_LOADED when the plugin has
+ * begun to leave.
  *
  * Returns: %TRUE on success
  */

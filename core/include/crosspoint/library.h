@@ -274,7 +274,11 @@ XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
  * A block that is filled while the program runs; each registration is published at once, owned by
  * the plugin whose code calls this, or by the program.
  *
- * Errors: %XP_ERROR_NAMESPACE_TAKEN, %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_UNKNOWN_KEY.
+ * A plugin that is still being loaded, or has begun to leave, is refused, here and by
+ * xp_library_def() and xp_library_impl(): a kernel of it that runs while it is unloaded, say.
+ *
+ * Errors: %XP_ERROR_NAMESPACE_TAKEN, %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_UNKNOWN_KEY,
+ * %XP_ERROR_PLUGIN_NOT_LOADED.
  *
  * Returns: (transfer full): the block; xp_library_free() takes back all that was registered in it
  */
@@ -297,7 +301,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpLibrary, xp_library_free)
  *
  * Errors: %XP_ERROR_SCHEMA_SYNTAX, %XP_ERROR_INVALID_REGISTRATION for the wrong kind of block or
  * namespace, %XP_ERROR_DUPLICATE_DEF, %XP_ERROR_SCHEMA_MISMATCH for a kernel that is there already
- * and does not fit. In a constructor only the first two are found here, and all of them are kept.
+ * and does not fit, %XP_ERROR_PLUGIN_NOT_LOADED. In a constructor only the first two are found
+ * here, and all of them are kept.
  *
  * Returns: %TRUE on success
  */
@@ -310,7 +315,7 @@ XP_PUBLIC gboolean xp_library_def (XpLibrary *library, const XpDefinition *defin
  * Fills a cell, or with a name of %NULL a fallback. The row need not be defined yet.
  *
  * Errors: %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_SCHEMA_MISMATCH, %XP_ERROR_DUPLICATE_FALLBACK,
- * %XP_ERROR_PRIORITY_TIE.
+ * %XP_ERROR_PRIORITY_TIE, %XP_ERROR_PLUGIN_NOT_LOADED.
  *
  * Returns: %TRUE on success
  */

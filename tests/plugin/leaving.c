@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * leaving.c: a plugin that registers and releases at run time while it is unloaded: nothing of it
+ * stays in the table, and its file stays mapped while a thread is inside.
+ */
+#include "plugin/fixtures.h"
+#include "plugin/fixtures/late.h"
+
+static const Late *
+late_table (void)
+{
+  GError *error = NULL;
+  int64_t address = call_number ("fixture::number", &error);
+  assert_no_error (error);
+  return (const Late *) (intptr_t) address;
+}
+
+static gboolean
+fill (XpLibrary *library, const Late *late, LateVisit *visit, GError **error)
+{
+  const XpImplementation kernel = {
+    .size = sizeof kernel, .name = "other", .boxed = late->visit, .data = visit, .file = __FILE__
+  };
+  return xp_library_impl (library, &kernel, error);
+}
+
+static XpLibrary *
+open_filled (const Late *late, LateVisit *visit)
+{
+  GError *error = NULL;
+  XpLibrary *library = late->open (&error);
+  assert_no_error (error);
+  fill (library, late, visit, &error);
+  assert_no_error (error);
+  return library;
+}
+
+/* A thread that is inside of a kernel until it is let go, and does something before it leaves. */
+typedef struct
+{
+  GThread *thread;
+  int inside;
+  int leave;
+  void (*last) (void *data);
+  void *data;
+} Guest;
+
+static void
+stay (void *data)
+{
+  Guest *guest = data;
+  __atomic_store_n (&guest->inside, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n (&guest->leave, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+  if (guest->last != NULL)
+    guest->last (guest->data);
+}
+
+static void *
+run_inside (void *data)
+{
+  call_inside (stay, data);
+  return NULL;
+}
+
+static void *
+call_other (G_GNUC_UNUSED void *data)
+{
+  GError *error = NULL;
+  call_number ("fixture::other", &error);
+  assert_no_error (error);
+  return NULL;
+}
+
+static void
+guest_enter (Guest *guest, GThreadFunc way)
+{
+  guest->thread = g_thread_new ("guest", way, guest);
+  while (!__atomic_load_n (&guest->inside, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+}
+
+static void
+guest_leave (Guest *guest)
+{
+  __atomic_store_n (&guest->leave, 1, __ATOMIC_SEQ_CST);
+  g_thread_join (guest->thread);
+}
+
+static void *
+unload_in_thread (void *data)
+{
+  unload (data);
+  return NULL;
+}
+
+typedef struct
+{
+  const Late *late;
+  XpPlugin *plugin;
+  XpLibrary *early; /* made while it was loaded */
+  unsigned times;
+} Attempt;
+
+static void
+register_in_vain (void *data)
+{
+  GError *error = NULL;
+  Attempt *attempt = data;
+  ck_assert_ptr_null (attempt->late->open (&error));
+  assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "late.c:");
+  ck_assert (!attempt->late->device ("latedev", &error));
+  assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "registers the device 'latedev', but");
+  if (attempt->early != NULL)
+    {
+      ck_assert (!fill (attempt->early, attempt->late, NULL, &error));
+      assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "late.c:");
+    }
+  attempt->times++;
+}
+
+START_TEST (a_kernel_registers)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  XpPlugin *plugin = load_fixture ("late");
+  Attempt attempt = { .late = late_table () };
+  attempt.early = attempt.late->open (&error);
+  assert_no_error (error);
+  Guest guest = { .last = register_in_vain, .data = &attempt };
+  guest_enter (&guest, run_inside);
+  GThread *thread = g_thread_new ("unload", unload_in_thread, plugin);
+  wait_for_state (plugin, XP_PLUGIN_DRAINING);
+  guest_leave (&guest);
+  g_thread_join (thread);
+  ck_assert_uint_eq (attempt.times, 1);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+  assert_table (table);
+  XpKey key;
+  ck_assert (!xp_key_parse ("latedev", &key, NULL));
+  /* Loaded again it may. */
+  LateVisit nothing = { 0 };
+  ck_assert_ptr_eq (load_fixture ("late"), plugin);
+  open_filled (late_table (), &nothing);
+  unload (plugin);
+  assert_table (table);
+}
+END_TEST
+
+static void
+register_when_draining (void *data)
+{
+  Attempt *attempt = data;
+  if (xp_plugin_state (attempt->plugin) == XP_PLUGIN_DRAINING)
+    register_in_vain (attempt);
+}
+
+/* The listener keeps the plugin until it listens no more. */
+START_TEST (a_listener_registers)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late");
+  Attempt attempt = { .late = late_table (), .plugin = plugin };
+  LateVisit visit = { register_when_draining, &attempt };
+  uint64_t number = attempt.late->listen (&visit);
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  XpLibrary *rows = xp_library_new (XP_LIBRARY_KIND_FRAGMENT, "told", NULL, __FILE__, 1, &error);
+  assert_no_error (error);
+  const XpDefinition definition = { .size = sizeof definition,
+                                    .schema = "row(Tensor a) -> int",
+                                    .file = __FILE__ };
+  xp_library_def (rows, &definition, &error);
+  assert_no_error (error);
+  ck_assert_uint_eq (attempt.times, 1);
+  g_autofree char *table = table_text ();
+  xp_table_unlisten (number);
+  wait_for_state (plugin, XP_PLUGIN_UNLOADED);
+  assert_table (table);
+  xp_library_free (rows);
+}
+END_TEST
+
+/* What it has registered at run time goes and comes back with the rest. */
+START_TEST (a_resident_comes_back)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  XpPlugin *plugin = load_fixture ("late_resident");
+  Attempt attempt = { .late = late_table () };
+  LateVisit nothing = { 0 };
+  XpLibrary *library = open_filled (attempt.late, &nothing);
+  g_autofree char *loaded = table_text ();
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_RETIRED, "it keeps a thread");
+  assert_table (table);
+  register_in_vain (&attempt);
+  ck_assert_ptr_eq (load_fixture ("late_resident"), plugin);
+  assert_table (loaded);
+  /* What it releases while it is away does not. */
+  unload (plugin);
+  xp_library_free (library);
+  load_fixture ("late_resident");
+  ck_assert (!xp_table_has_kernel ("fixture::other", XP_KEY_CPU));
+  ck_assert (xp_table_has_kernel ("fixture::run", XP_KEY_CPU));
+  unload (plugin);
+  assert_table (table);
+}
+END_TEST
+
+START_TEST (inside_of_what_was_released)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  XpPlugin *plugin = load_fixture ("late");
+  Guest guest = { 0 };
+  LateVisit visit = { stay, &guest };
+  XpLibrary *library = open_filled (late_table (), &visit);
+  guest_enter (&guest, call_other);
+  xp_library_free (library);
+  xp_set_unload_timeout (0.05);
+  ck_assert (!xp_plugin_unload (plugin, &error));
+  assert_error (error, XP_ERROR_BUSY, "a thread did not leave");
+  assert_state (plugin, XP_PLUGIN_DRAINING, "a thread did not leave");
+  guest_leave (&guest);
+  unload (load_fixture ("first"));
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+  assert_table (table);
+}
+END_TEST
+
+typedef struct
+{
+  XpPlugin *plugin;
+  XpLibrary *library;
+} Release;
+
+static void
+release_and_unload (void *data)
+{
+  GError *error = NULL;
+  Release *release = data;
+  xp_library_free (release->library);
+  ck_assert (!xp_plugin_unload (release->plugin, &error));
+  assert_error (error, XP_ERROR_BUSY, "from inside of its own kernel of fixture::other");
+}
+
+START_TEST (from_inside_of_what_was_released)
+{
+  load_fixture ("rows");
+  Release release = { .plugin = load_fixture ("late") };
+  LateVisit visit = { release_and_unload, &release };
+  release.library = open_filled (late_table (), &visit);
+  call_other (NULL);
+  assert_state (release.plugin, XP_PLUGIN_LOADED, NULL);
+  unload (release.plugin);
+}
+END_TEST
+
+static int stop;
+
+static void
+register_and_release (void *data)
+{
+  GError *error = NULL;
+  LateVisit nothing = { 0 };
+  const Late *late = data;
+  for (unsigned i = 0; i < 20; i++)
+    {
+      XpLibrary *library = late->open (&error);
+      if (library != NULL)
+        fill (library, late, &nothing, &error);
+      xp_library_free (library);
+      if (error == NULL)
+        continue;
+      assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "late.c:");
+      error = NULL;
+    }
+}
+
+/* Without data, what it calls is given the table of the plugin that it is inside of. */
+static void *
+churn (G_GNUC_UNUSED void *data)
+{
+  XpOperator *op = xp_operator_get ("fixture::run", NULL);
+  XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (1), XP_CPU, NULL);
+  while (!__atomic_load_n (&stop, __ATOMIC_SEQ_CST))
+    {
+      GError *error = NULL;
+      XpValue arguments[] = { xp_value_tensor (tensor),
+                              xp_value_int ((intptr_t) register_and_release), xp_value_int (0) };
+      if (xp_operator_call (op, arguments, NULL, &error) == XP_OK)
+        continue;
+      assert_error (error, XP_ERROR_MISSING_KERNEL, "Could not run 'fixture::run'");
+    }
+  xp_tensor_unref (tensor);
+  return NULL;
+}
+
+START_TEST (while_it_registers_and_releases)
+{
+  GLogLevelFlags fatal = g_log_set_always_fatal (G_LOG_LEVEL_ERROR);
+  GThread *threads[2];
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  for (unsigned i = 0; i < XP_LENGTH (threads); i++)
+    threads[i] = g_thread_new ("churn", churn, NULL);
+  gint64 end = g_get_monotonic_time () + G_USEC_PER_SEC;
+  for (unsigned i = 0; g_get_monotonic_time () < end; i++)
+    {
+      XpPlugin *plugin = load_fixture ("late");
+      g_usleep (i * 37 % 700);
+      unload (plugin);
+      assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+      assert_table (table);
+    }
+  __atomic_store_n (&stop, 1, __ATOMIC_SEQ_CST);
+  for (unsigned i = 0; i < XP_LENGTH (threads); i++)
+    g_thread_join (threads[i]);
+  g_log_set_always_fatal (fatal);
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("leaving");
+  TCase *threads = tcase_create ("threads");
+  tcase_set_timeout (threads, 120);
+  tcase_add_test (threads, a_kernel_registers);
+  tcase_add_test (threads, a_listener_registers);
+  tcase_add_test (threads, a_resident_comes_back);
+  tcase_add_test (threads, inside_of_what_was_released);
+  tcase_add_test (threads, from_inside_of_what_was_released);
+  tcase_add_test (threads, while_it_registers_and_releases);
+  suite_add_tcase (suite, threads);
+  return run_suite (suite);
+}
