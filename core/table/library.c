@@ -186,7 +186,10 @@ xp_library_add (XpLibrary *library, Entry *entry, GError **error)
     {
       Registration *registration = entry_free (entry);
       if (registration != NULL)
-        xp_registration_free (registration);
+        {
+          registration->destroy = NULL; /* the data stay the caller's */
+          xp_registration_free (registration);
+        }
     }
   return done;
 }

@@ -390,7 +390,7 @@ START_TEST (what_fits_all_the_same)
 }
 END_TEST
 
-/* A kernel that is refused is given back to the registrant: its data is destroyed. */
+/* Whatever the reason, the data of a kernel that is refused stay the caller's. */
 static unsigned n_destroyed;
 
 static void
@@ -400,16 +400,46 @@ count_destroyed (void *data)
   n_destroyed++;
 }
 
-START_TEST (refused_data_is_destroyed_once)
+static const struct
+{
+  const char *name, *signature, *part;
+  XpError code;
+} refused[] = {
+  { "foo(", NULL, "found a schema", XP_ERROR_INVALID_REGISTRATION },
+  { "other::foo", NULL, "does not match namespace", XP_ERROR_INVALID_REGISTRATION },
+  { NULL, NULL, "a single namespace", XP_ERROR_INVALID_REGISTRATION },
+  { "foo", "(Tensor _0) -> Tensor _0", "reason: ", XP_ERROR_SCHEMA_MISMATCH },
+  { "waits_for_its_row", "(nonsense", "does not parse", XP_ERROR_INVALID_REGISTRATION },
+};
+
+START_TEST (refused_data_stay_the_callers)
 {
   GError *error = NULL;
-  XpImplementation implementation = misfit ("foo", misfits[0].signature);
+  XpImplementation implementation = implementation_of (refused[_i].name);
+  implementation.signature = refused[_i].signature;
   implementation.data = &n_destroyed;
   implementation.destroy = count_destroyed;
   n_destroyed = 0;
   ck_assert (!xp_library_impl (fixture.cpu, &implementation, &error));
-  assert_error (error, XP_ERROR_SCHEMA_MISMATCH, "reason: ");
+  assert_error (error, refused[_i].code, refused[_i].part);
+  ck_assert_uint_eq (n_destroyed, 0);
+}
+END_TEST
+
+/* What was accepted is destroyed with its block, once. */
+START_TEST (accepted_data_are_destroyed_once)
+{
+  GError *error = NULL;
+  XpImplementation implementation = implementation_of ("foo");
+  XpLibrary *block = impl_new ("ns", "CUDA");
+  implementation.data = &n_destroyed;
+  implementation.destroy = count_destroyed;
+  n_destroyed = 0;
+  xp_library_impl (block, &implementation, &error);
+  assert_no_error (error);
+  xp_library_free (block);
   ck_assert_uint_eq (n_destroyed, 1);
+  fixture.generation = xp_table_generation ();
 }
 END_TEST
 
@@ -488,7 +518,8 @@ main (void)
   tcase_add_test (tests, a_signature_that_does_not_parse);
   tcase_add_loop_test (tests, a_definition_that_does_not_fit, 0, G_N_ELEMENTS (misfits));
   tcase_add_test (tests, what_fits_all_the_same);
-  tcase_add_test (tests, refused_data_is_destroyed_once);
+  tcase_add_loop_test (tests, refused_data_stay_the_callers, 0, G_N_ELEMENTS (refused));
+  tcase_add_test (tests, accepted_data_are_destroyed_once);
   tcase_add_test (tests, an_alias_key_has_no_cell);
   tcase_add_loop_test (tests, a_block_with_a_mistake_registers_nothing, 0, 2);
   suite_add_tcase (suite, tests);

@@ -314,6 +314,9 @@ XP_PUBLIC gboolean xp_library_def (XpLibrary *library, const XpDefinition *defin
  *
  * Fills a cell, or with a name of %NULL a fallback. The row need not be defined yet.
  *
+ * On success the data are the registration's, and destroyed with it, also when the load that it is
+ * part of fails later. On failure they stay the caller's: whatever the error, nothing destroys them.
+ *
  * Errors: %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_SCHEMA_MISMATCH, %XP_ERROR_DUPLICATE_FALLBACK,
  * %XP_ERROR_PRIORITY_TIE, %XP_ERROR_PLUGIN_NOT_LOADED.
  *
