@@ -412,6 +412,7 @@ xp_plugin_load (const char *name, GError **error)
   else if (path != NULL)
     plugin = xp_load_file (path, NULL, error);
   g_mutex_unlock (&xp_load_lock);
+  xp_registrations_retire ();
   xp_listeners_tell ();
   return plugin;
 }
@@ -457,6 +458,7 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
         successor = NULL;
     }
   g_mutex_unlock (&xp_load_lock);
+  xp_registrations_retire ();
   xp_listeners_tell ();
   return successor;
 }

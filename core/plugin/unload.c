@@ -199,6 +199,7 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
         }
     }
   g_mutex_unlock (&xp_load_lock);
+  xp_registrations_retire ();
   xp_listeners_tell ();
   return done;
 }

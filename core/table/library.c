@@ -181,6 +181,7 @@ xp_library_add (XpLibrary *library, Entry *entry, GError **error)
   g_ptr_array_add (transaction->added, entry);
   gboolean done = xp_transaction_commit (transaction, keep_entry, NULL, error);
   xp_transaction_free (transaction);
+  xp_registrations_retire ();
   xp_listeners_tell ();
   if (!done)
     {
@@ -499,6 +500,7 @@ xp_library_run (const XpLibraryBlock *block)
         xp_library_forget (library);
     }
   xp_transaction_free (transaction);
+  xp_registrations_retire ();
   xp_listeners_tell ();
 }
 

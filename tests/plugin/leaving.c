@@ -324,6 +324,93 @@ START_TEST (while_it_registers_and_releases)
 }
 END_TEST
 
+/* --- Data of what was released while a thread was inside are destroyed with the next change. ---
+ */
+
+static unsigned n_destroyed;
+
+static void
+count_destroyed (G_GNUC_UNUSED void *data)
+{
+  n_destroyed++;
+}
+
+static XpStatus
+visit (XpCall *call, G_GNUC_UNUSED const XpValue *arguments, XpValue *results,
+       G_GNUC_UNUSED GError **error)
+{
+  stay (xp_call_data (call));
+  results[0] = xp_value_int (1);
+  return XP_OK;
+}
+
+static XpLibrary *block;
+static XpPlugin *second;
+
+static void
+register_a_row (void)
+{
+  const XpDefinition definition = { .size = sizeof definition,
+                                    .schema = "late(Tensor a) -> int",
+                                    .file = __FILE__ };
+  ck_assert (xp_library_def (block, &definition, NULL));
+}
+
+static void
+release_a_block (void)
+{
+  xp_library_free (block);
+}
+
+static void
+load_one (void)
+{
+  load_fixture ("first");
+}
+
+static void
+unload_one (void)
+{
+  unload (second);
+}
+
+static void
+swap_one (void)
+{
+  g_autofree char *path = fixture_path ("first");
+  ck_assert_ptr_nonnull (xp_plugin_swap (second, path, NULL));
+}
+
+static void (*const changes[]) (void) = { register_a_row, release_a_block, load_one, unload_one,
+                                          swap_one };
+
+START_TEST (the_next_change_destroys)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  second = load_fixture ("second");
+  Guest guest = { 0 };
+  const XpImplementation kernel = { .size = sizeof kernel,
+                                    .name = "other",
+                                    .boxed = visit,
+                                    .data = &guest,
+                                    .destroy = count_destroyed,
+                                    .file = __FILE__ };
+  XpLibrary *library = xp_library_new (XP_LIBRARY_KIND_IMPL, "fixture", "CPU", __FILE__, 1, &error);
+  assert_no_error (error);
+  block = xp_library_new (XP_LIBRARY_KIND_FRAGMENT, "fixture", NULL, __FILE__, 2, &error);
+  assert_no_error (error);
+  xp_library_impl (library, &kernel, &error);
+  assert_no_error (error);
+  guest_enter (&guest, call_other);
+  xp_library_free (library);
+  guest_leave (&guest);
+  ck_assert_uint_eq (n_destroyed, 0);
+  changes[_i]();
+  ck_assert_uint_eq (n_destroyed, 1);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -336,6 +423,7 @@ main (void)
   tcase_add_test (threads, inside_of_what_was_released);
   tcase_add_test (threads, from_inside_of_what_was_released);
   tcase_add_test (threads, while_it_registers_and_releases);
+  tcase_add_loop_test (threads, the_next_change_destroys, 0, XP_LENGTH (changes));
   suite_add_tcase (suite, threads);
   return run_suite (suite);
 }

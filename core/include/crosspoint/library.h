@@ -109,7 +109,9 @@ typedef struct
  * @signature: (nullable): what the kernel takes, in the form of xp_schema_signature(); compared
  * with the schema. Required where @typed is given
  * @data: given to the kernel as xp_call_data()
- * @destroy: (nullable): called with @data when the registration is gone and no call is inside
+ * @destroy: (nullable): called with @data once the registration is gone and no call is inside: when
+ *   it is released, or, if a call is inside then, at the first registration, release, load, swap or
+ *   unload, of whatever and by whatever thread, after that call has left
  * @flags: %XpKernelFlags
  * @file: where the registration stands
  * @line: and in which line
@@ -289,7 +291,7 @@ XP_PUBLIC XpLibrary *xp_library_new (XpLibraryKind kind, const char *name_space,
  * xp_library_free:
  *
  * Releases every registration of a block of xp_library_new(), in order of creation, and waits for
- * nothing: a kernel's data is destroyed once no call is inside.
+ * nothing: data of a kernel that a call is inside are destroyed later; %XpImplementation says when.
  */
 XP_PUBLIC void xp_library_free (XpLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpLibrary, xp_library_free)
@@ -315,7 +317,8 @@ XP_PUBLIC gboolean xp_library_def (XpLibrary *library, const XpDefinition *defin
  * Fills a cell, or with a name of %NULL a fallback. The row need not be defined yet.
  *
  * On success the data are the registration's, and destroyed with it, also when the load that it is
- * part of fails later. On failure they stay the caller's: whatever the error, nothing destroys them.
+ * part of fails later. On failure they stay the caller's: whatever the error, nothing destroys
+ * them.
  *
  * Errors: %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_SCHEMA_MISMATCH, %XP_ERROR_DUPLICATE_FALLBACK,
  * %XP_ERROR_PRIORITY_TIE, %XP_ERROR_PLUGIN_NOT_LOADED.
