@@ -7,6 +7,7 @@
 #include "value/storage.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 static double timeout_seconds = 10;
@@ -131,9 +132,19 @@ close_unless_pinned (XpPlugin *plugin)
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
 }
 
+static void
+restore_cancelling (const int *state)
+{
+  pthread_setcancelstate (*state, NULL);
+}
+
 gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
+  /* Whoever is cancelled here would leave the plugin half closed, and nobody else would close it.
+   */
+  __attribute__ ((cleanup (restore_cancelling))) int cancelling;
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancelling);
   xp_plugin_forget_memories (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;

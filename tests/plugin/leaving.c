@@ -6,6 +6,8 @@
 #include "plugin/fixtures.h"
 #include "plugin/fixtures/late.h"
 
+#include <pthread.h>
+
 static const Late *
 late_table (void)
 {
@@ -260,6 +262,27 @@ START_TEST (from_inside_of_what_was_released)
 }
 END_TEST
 
+/* Who is cancelled while it waits unloads first. */
+START_TEST (cancelled_while_it_waits)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  XpPlugin *plugin = load_fixture ("late");
+  Guest guest = { 0 };
+  pthread_t thread;
+  guest_enter (&guest, run_inside);
+  ck_assert_int_eq (pthread_create (&thread, NULL, unload_in_thread, plugin), 0);
+  wait_for_state (plugin, XP_PLUGIN_DRAINING);
+  ck_assert_int_eq (pthread_cancel (thread), 0);
+  g_usleep (20000);
+  guest_leave (&guest);
+  ck_assert_int_eq (pthread_join (thread, NULL), 0);
+  unload (load_fixture ("first"));
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+  assert_table (table);
+}
+END_TEST
+
 static int stop;
 
 static void
@@ -422,6 +445,7 @@ main (void)
   tcase_add_test (threads, a_resident_comes_back);
   tcase_add_test (threads, inside_of_what_was_released);
   tcase_add_test (threads, from_inside_of_what_was_released);
+  tcase_add_test (threads, cancelled_while_it_waits);
   tcase_add_test (threads, while_it_registers_and_releases);
   tcase_add_loop_test (threads, the_next_change_destroys, 0, XP_LENGTH (changes));
   suite_add_tcase (suite, threads);
