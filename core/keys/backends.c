@@ -57,12 +57,6 @@ xp_backends_in_use (void)
 }
 
 uint64_t
-xp_backends_known (void)
-{
-  return load (&known);
-}
-
-uint64_t
 xp_backends_given_back (void)
 {
   return load (&given_back);

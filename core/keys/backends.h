@@ -15,9 +15,6 @@ xp_backend_is_named (int backend)
   return backend >= XP_BACKEND_FIRST_NAMED && backend <= XP_BACKEND_LAST_NAMED;
 }
 
-/* Every bit with a name: in use, reserved, or given back. */
-uint64_t xp_backends_known (void);
-
 /* Bits that were given back and are still held. */
 uint64_t xp_backends_given_back (void);
 

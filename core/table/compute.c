@@ -179,20 +179,13 @@ stripe_cell (XpCell *cells, unsigned backend, unsigned ordinal)
   return &cells[XP_ROW_STRIPES + ((backend + 1) & 63) * XP_ROW_STRIPE + 1 + ordinal];
 }
 
-/* Not those that were given back, whose cells all say so. */
-static uint64_t
-backends_there (void)
-{
-  return xp_backends_known () & ~xp_backends_given_back ();
-}
-
 static void
 fill (XpCell *cells, const XpAliasCover *cover, const XpKernel *kernel)
 {
   for (uint64_t bits = cover->functionality; bits != 0; bits &= bits - 1)
     cells[__builtin_ctzll (bits)].kernel = kernel;
   for (unsigned ordinal = 0; ordinal < XP_N_PER_BACKEND; ordinal++)
-    for (uint64_t bits = cover->backends[ordinal] & backends_there (); bits != 0; bits &= bits - 1)
+    for (uint64_t bits = cover->backends[ordinal] & xp_row_backends; bits != 0; bits &= bits - 1)
       stripe_cell (cells, (unsigned) __builtin_ctzll (bits), ordinal)->kernel = kernel;
 }
 
@@ -268,16 +261,15 @@ is_passed_over (const XpCell *cell)
 }
 
 static void
-compute_masks (XpCell *cells)
+compute_masks (XpCell *cells, unsigned n_stripes)
 {
   uint64_t unmasked = ~(uint64_t) 1;
   for (unsigned f = 1; f < XP_N_FUNCTIONALITIES; f++)
     if (is_passed_over (&cells[f]))
       unmasked &= ~XP_BIT (f);
-  for (uint64_t bits = xp_backends_known (); bits != 0; bits &= bits - 1)
+  for (unsigned i = 0; i < n_stripes; i++)
     {
-      unsigned backend = (unsigned) __builtin_ctzll (bits);
-      XpCell *stripe = stripe_cell (cells, backend, 0) - 1;
+      XpCell *stripe = &cells[XP_ROW_STRIPES + i * XP_ROW_STRIPE];
       stripe->unmasked = unmasked;
       for (unsigned ordinal = 0; ordinal < XP_N_PER_BACKEND; ordinal++)
         if (is_passed_over (&stripe[1 + ordinal]))
@@ -307,5 +299,5 @@ xp_row_compute (const Row *row, XpCell *cells, unsigned n_stripes)
       if (!xp_key_is_alias (registration->key))
         cells[xp_key_cell_index (registration->key)].kernel = xp_registration_kernel (registration);
     }
-  compute_masks (cells);
+  compute_masks (cells, n_stripes);
 }

@@ -9,6 +9,8 @@
 
 GPtrArray *xp_fallbacks;
 
+uint64_t xp_row_backends, xp_row_stale;
+
 /* What a row without registrations holds; as wide as a row can be. */
 static XpCell template[XP_ROW_STRIPES + 64 * XP_ROW_STRIPE];
 
@@ -55,11 +57,12 @@ xp_fallbacks_for (XpKey key, GPtrArray *found)
 }
 
 void
-xp_fallbacks_changed (void)
+xp_fallbacks_changed (uint64_t added)
 {
   unsigned n_keys;
-  uint64_t stale = xp_backends_given_back ();
-  g_autofree XpKey *keys = xp_key_list_with (xp_backends_known () & ~stale, &n_keys);
+  xp_row_backends = xp_backends_in_use () | added;
+  xp_row_stale = xp_backends_given_back ();
+  g_autofree XpKey *keys = xp_key_list_with (xp_row_backends, &n_keys);
   for (unsigned i = 0; i < XP_LENGTH (template); i++)
     template[i].kernel = &xp_special_kernels[XP_SPECIAL_MISSING];
   /* keys[0] is Undefined, which no fallback serves. */
@@ -69,7 +72,7 @@ xp_fallbacks_changed (void)
       if (fallback != NULL)
         template[xp_key_cell_index (keys[i])].kernel = xp_registration_kernel (fallback);
     }
-  for (; stale != 0; stale &= stale - 1)
+  for (uint64_t stale = xp_row_stale; stale != 0; stale &= stale - 1)
     for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
       {
         XpKey key = xp_key_of (xp_per_backend[i].functionality, (unsigned) __builtin_ctzll (stale));

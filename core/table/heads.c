@@ -59,11 +59,19 @@ xp_key_cell_index (XpKey key)
   return slot->base + (stripe & slot->stride_mask);
 }
 
+/* The backends that readers of @head may go to the stripes of. A reader takes this first and the
+ * cells then, however much later, so it only grows, and every block has a stripe for all of it. */
+static uint64_t
+backends_of (const Head *head)
+{
+  return head->op.backends | xp_row_backends | xp_row_stale;
+}
+
 /* How many stripes the next block of @head has: up to that of the highest named backend. */
 static unsigned
 stripes_needed (const Head *head)
 {
-  uint64_t named = xp_backends_known () & ~XP_BIT (XP_BACKEND_Meta);
+  uint64_t named = backends_of (head) & ~XP_BIT (XP_BACKEND_Meta);
   unsigned n = 64 - (unsigned) __builtin_clzll (named) + 1;
   unsigned n_now = head->block != NULL ? head->block->n_stripes : 0;
   if (n <= n_now)
@@ -104,7 +112,7 @@ head_make (Row *row, const char *signature, const XpSchema *schema)
   head->row = row;
   head->signature = g_strdup (signature);
   head->op.slots = slots;
-  head->op.backends = xp_backends_known ();
+  head->op.backends = backends_of (head);
   head->op.cells = error_cells[row->definition != NULL];
   if (schema != NULL)
     set_arguments (head, schema);
@@ -211,7 +219,7 @@ publish_live (const Row *row, Head *head)
   bool is_bare = row->registrations->len == 0 && head->block == NULL;
   const XpCell *cells = is_bare ? bare_cells : own_cells (row, head);
   __atomic_store_n (&head->op.cells, cells, __ATOMIC_RELEASE);
-  __atomic_store_n (&head->op.backends, xp_backends_known (), __ATOMIC_RELEASE);
+  __atomic_store_n (&head->op.backends, backends_of (head), __ATOMIC_RELEASE);
 }
 
 static void

@@ -150,7 +150,7 @@ typedef struct
 Cell xp_row_cell (const Row *row, XpKey key);
 /* Every registration that could serve @key, best first: the rest of the cell, then lower rules. */
 void xp_row_candidates (const Row *row, XpKey key, GPtrArray *candidates);
-/* All cells of @row, into a block of @n_stripes stripes. */
+/* All cells of @row, into a block of @n_stripes stripes, which are enough for xp_row_backends. */
 void xp_row_compute (const Row *row, XpCell *cells, unsigned n_stripes);
 
 /* --- fallbacks.c: the fallbacks of all rows. --- */
@@ -160,7 +160,13 @@ const Registration *xp_fallback_for (XpKey key);
 void xp_fallbacks_for (XpKey key, GPtrArray *found);
 /* Puts the fallbacks' kernels into a block; every other cell gets the missing kernel. */
 void xp_fallbacks_fill (XpCell *cells, unsigned n_stripes);
-void xp_fallbacks_changed (void);
+/* @added are the backends that come into use with this change. */
+void xp_fallbacks_changed (uint64_t added);
+
+/* What all rows were last computed for: the backends in use, and those that were given back and
+ * still had tensors. Bits are reserved and die at any time; these change with the fallbacks only,
+ * as they do whenever a device comes or goes. */
+extern uint64_t xp_row_backends, xp_row_stale;
 
 /* --- devices.c: named backends. --- */
 /* Who registered the device; for one that was given back, who had. */

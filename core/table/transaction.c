@@ -456,7 +456,7 @@ publish (const XpTransaction *transaction, const Touched *touched)
     xp_memory_forget_backend ((XpBackend) __builtin_ctzll (bits));
   if (touched->fallbacks)
     {
-      xp_fallbacks_changed ();
+      xp_fallbacks_changed (touched->devices_added);
       xp_bare_rows_publish ();
       xp_rows_visit (publish_row, NULL);
     }
