@@ -171,19 +171,24 @@ reserve (const char *name)
 }
 
 int
-xp_backend_reserve (const char *name, int *taken_by, char **key)
+xp_backend_reserve (const char *name, XpTaken *taken)
 {
   int bit = XP_BACKEND_TAKEN;
   g_mutex_lock (&xp_backends_lock);
-  *taken_by = find_taken (name);
-  for (unsigned i = 0; i < XP_N_PER_BACKEND && *taken_by < 0 && *key == NULL; i++)
+  taken->backend = find_taken (name);
+  for (unsigned i = 0; i < XP_N_PER_BACKEND && taken->backend < 0 && taken->key == NULL; i++)
     {
       XpKey found;
       g_autofree char *text = g_strconcat (xp_per_backend[i].prefix, name, NULL);
       if (xp_key_parse (text, &found, NULL))
-        *key = g_steal_pointer (&text);
+        taken->key = g_steal_pointer (&text);
     }
-  if (*taken_by < 0 && *key == NULL)
+  if (taken->backend >= 0)
+    {
+      taken->is_in_use = (in_use >> taken->backend & 1) != 0;
+      taken->name = names_of[taken->backend]->keys[0];
+    }
+  else if (taken->key == NULL)
     bit = reserve (name);
   g_mutex_unlock (&xp_backends_lock);
   return bit;

@@ -27,9 +27,17 @@ enum
   XP_BACKEND_NONE_LEFT = -2
 };
 
-/* Reserves a bit for @name, with one hold, and returns it. Where the name is taken, @taken_by is
- * the bit that has it, or @key (transfer full) the key that is called so. */
-int xp_backend_reserve (const char *name, int *taken_by, char **key);
+/* What has a name already. */
+typedef struct
+{
+  int backend;      /* -1 where it is a key */
+  bool is_in_use;   /* false while the backend is reserved only */
+  const char *name; /* the backend's, in its own upper and lower case */
+  char *key;        /* (transfer full): the key that is called so */
+} XpTaken;
+
+/* Reserves a bit for @name, with one hold, and returns it; else sets @taken, which is zeroed. */
+int xp_backend_reserve (const char *name, XpTaken *taken);
 
 /* How often the bit was reserved: tells one device from a later one with the same bit. */
 unsigned xp_backend_incarnation (XpBackend backend);

@@ -148,13 +148,38 @@ is_added (const XpTransaction *transaction, int device)
   return false;
 }
 
+/* The bit of @name for @owner where it has one already, or takes one over; -1 where it may not. */
+static int
+take_again (const char *name, const XpTaken *taken, XpOwner *owner, XpTransaction *transaction,
+            GError **error)
+{
+  g_autofree char *key = taken->key != NULL ? g_strdup_printf ("the key %s", taken->key) : NULL;
+  const char *holder = key;
+  if (taken->backend >= 0)
+    {
+      const XpOwner *other = xp_device_owner ((XpBackend) taken->backend);
+      bool is_same = strcmp (name, taken->name) == 0;
+      if (is_same && transaction != NULL && is_added (transaction, taken->backend))
+        return taken->backend;
+      if (is_same && taken->is_in_use && other == owner)
+        return taken->backend;
+      if (is_same && taken->is_in_use && transaction != NULL && transaction->replaced == other)
+        {
+          xp_backend_hold ((XpBackend) taken->backend);
+          return add_device (taken->backend, owner, transaction, error) ? taken->backend : -1;
+        }
+      holder = taken->is_in_use ? other->name : "a device that is just being registered";
+    }
+  set_taken (name, holder, owner->name, error);
+  return -1;
+}
+
 /* The bit of @name for @owner, or -1. */
 static int
 register_device (const char *name, XpOwner *owner, XpTransaction *transaction, GError **error)
 {
-  int taken_by;
-  g_autofree char *key = NULL;
-  int device = xp_backend_reserve (name, &taken_by, &key);
+  XpTaken taken = { 0 };
+  int device = xp_backend_reserve (name, &taken);
   if (device >= 0)
     {
       set_owner (device, owner);
@@ -173,21 +198,9 @@ register_device (const char *name, XpOwner *owner, XpTransaction *transaction, G
                     name, XP_BACKEND_LAST_NAMED - XP_BACKEND_FIRST_NAMED + 1);
       return -1;
     }
-  if (taken_by >= 0 && strcmp (name, xp_backend_name ((XpBackend) taken_by)) == 0)
-    {
-      const XpOwner *other = xp_device_owner ((XpBackend) taken_by);
-      if (other == owner || (transaction != NULL && is_added (transaction, taken_by)))
-        return taken_by;
-      if (transaction != NULL && transaction->replaced == other)
-        {
-          xp_backend_hold ((XpBackend) taken_by);
-          return add_device (taken_by, owner, transaction, error) ? taken_by : -1;
-        }
-    }
-  g_autofree char *other = taken_by >= 0 ? g_strdup (xp_device_owner ((XpBackend) taken_by)->name)
-                                         : g_strdup_printf ("the key %s", key);
-  set_taken (name, other, owner->name, error);
-  return -1;
+  device = take_again (name, &taken, owner, transaction, error);
+  g_free (taken.key);
+  return device;
 }
 
 gboolean

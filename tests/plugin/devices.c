@@ -109,6 +109,7 @@ START_TEST (nobody_sees_a_device_too_early)
   load_fixture ("rows");
   load_fixture ("device_looks");
   ck_assert_str_eq (g_getenv ("FIXTURE_DEVICE"), "not found");
+  ck_assert_str_eq (g_getenv ("FIXTURE_DEVICE_AGAIN"), "the same");
   XpKey key;
   ck_assert (xp_key_parse ("npu", &key, NULL));
 }

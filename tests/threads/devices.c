@@ -98,6 +98,94 @@ START_TEST (a_bit_that_comes_while_a_row_is_published)
 END_TEST
 #endif
 
+static GMutex gate;
+static GCond changed;
+static unsigned n_waiting, n_rounds;
+
+/* Both threads leave together. */
+static void
+meet (void)
+{
+  g_mutex_lock (&gate);
+  unsigned round = n_rounds;
+  if (++n_waiting == 2)
+    {
+      n_waiting = 0;
+      n_rounds++;
+      g_cond_broadcast (&changed);
+    }
+  while (n_rounds == round)
+    g_cond_wait (&changed, &gate);
+  g_mutex_unlock (&gate);
+}
+
+static int n_had, n_refused, n_too_early, n_other;
+
+/* Who is told that the device is there can use it. */
+static void
+ask_for_the_device (void)
+{
+  static const XpLayoutClass layout = { sizeof layout, XP_STRIDED, XP_FUNCTIONALITY_Dense,
+                                        (void (*) (void *)) g_free, NULL };
+  GError *error = NULL;
+  XpBackend backend;
+  if (!xp_backend_register ("npu", &backend, &error))
+    {
+      bool is_known = g_error_matches (error, XP_ERROR, XP_ERROR_BACKEND_EXISTS)
+                      && strstr (error->message, "'npu' is taken by a device that is just being");
+      __atomic_add_fetch (is_known ? &n_refused : &n_other, 1, __ATOMIC_RELAXED);
+      g_error_free (error);
+      return;
+    }
+  XpTensor *tensor = xp_tensor_new_with_layout (&layout, NULL, XP_FLOAT32, XP_INTS (1),
+                                                (XpDevice){ backend, 0 }, NULL);
+  __atomic_add_fetch (tensor != NULL ? &n_had : &n_too_early, 1, __ATOMIC_RELAXED);
+  if (tensor != NULL)
+    xp_tensor_unref (tensor);
+}
+
+enum
+{
+  N_ROUNDS = 1000
+};
+
+static void *
+ask_too (G_GNUC_UNUSED void *data)
+{
+  for (unsigned i = 0; i < N_ROUNDS; i++)
+    {
+      meet ();
+      ask_for_the_device ();
+      meet ();
+    }
+  return NULL;
+}
+
+START_TEST (two_ask_for_one_name)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  for (unsigned i = 0; i < 50; i++) /* so that publishing takes a while */
+    {
+      g_autofree char *schema = g_strdup_printf ("foo%u(Tensor x) -> Tensor", i);
+      define (rows, schema);
+    }
+  GThread *thread = g_thread_new ("asks", ask_too, NULL);
+  for (unsigned i = 0; i < N_ROUNDS; i++)
+    {
+      meet ();
+      ask_for_the_device ();
+      meet ();
+      unregister ("npu");
+    }
+  g_thread_join (thread);
+  ck_assert_int_eq (n_other, 0);
+  ck_assert_int_eq (n_too_early, 0);
+  ck_assert_int_eq (n_had + n_refused, 2 * N_ROUNDS);
+  ck_assert_int_ge (n_had, N_ROUNDS);
+  assert_table_is_sound ();
+}
+END_TEST
+
 /* Whoever looked at the head of a row without kernels looks into the block that it gets. */
 START_TEST (a_block_has_a_stripe_for_every_backend_ever_seen)
 {
@@ -139,6 +227,7 @@ make_suite (void)
   tcase_add_test (devices, a_bit_that_comes_while_a_row_is_published);
 #endif
   tcase_add_test (devices, a_block_has_a_stripe_for_every_backend_ever_seen);
+  tcase_add_test (devices, two_ask_for_one_name);
   suite_add_tcase (suite, devices);
   return suite;
 }

@@ -361,10 +361,10 @@ XP_PUBLIC bool xp_alias_contains (XpKey alias, XpKey key);
  * part of the load, and nobody else sees it before that has succeeded: see XP_BACKEND(). In a swap
  * the name passes over from the old plugin, with its bit and its tensors.
  *
- * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner),
- * %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all 48 bits are in use or
- * held by tensors of devices that were given back, %XP_ERROR_PLUGIN_NOT_LOADED when the plugin has
- * begun to leave.
+ * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner), or another thread is
+ * just registering it, %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all 48
+ * bits are in use or held by tensors of devices that were given back, %XP_ERROR_PLUGIN_NOT_LOADED
+ * when the plugin has begun to leave.
  *
  * Returns: %TRUE on success
  */
