@@ -158,9 +158,11 @@ expected_kernel (Cell cell)
 static const char *
 kernel_text (const XpKernel *kernel)
 {
-  static const char *const specials[XP_N_SPECIALS] = { "no kernel", "the ambiguity",
-                                                       "a fallthrough", "no row",
-                                                       "another signature" };
+  static const char *const specials[XP_N_SPECIALS] = {
+    [XP_SPECIAL_MISSING] = "no kernel",         [XP_SPECIAL_AMBIGUOUS] = "the ambiguity",
+    [XP_SPECIAL_FALLTHROUGH] = "a fallthrough", [XP_SPECIAL_STALE_DEVICE] = "a device that is gone",
+    [XP_SPECIAL_UNKNOWN_OPERATOR] = "no row",   [XP_SPECIAL_SIGNATURE] = "another signature",
+  };
   const Registration *registration = xp_registration_of (kernel);
   return registration != NULL ? registration->location : specials[kernel - xp_special_kernels];
 }
@@ -169,7 +171,7 @@ kernel_text (const XpKernel *kernel)
 static void
 audit_stale (Row *row, Audit *audit)
 {
-  uint64_t bits = xp_backends_given_back ();
+  uint64_t bits = xp_row_stale;
   for (; row->live != NULL && bits != 0; bits &= bits - 1)
     for (unsigned i = 0; i < XP_N_PER_BACKEND && audit->finding == NULL; i++)
       {
@@ -210,14 +212,14 @@ audit_row (Row *row, void *data)
   audit_stale (row, audit);
 }
 
-/* All rows, or that one. */
+/* All rows, or that one, for the devices that they were last computed for. */
 static gboolean
 check (const char *name, GError **error)
 {
   Audit audit = { 0 };
-  g_autofree XpKey *keys = xp_key_list (&audit.n_keys);
-  audit.keys = keys;
   g_mutex_lock (&xp_table_lock);
+  g_autofree XpKey *keys = xp_key_list_with (xp_row_backends, &audit.n_keys);
+  audit.keys = keys;
   Row *row = name != NULL ? xp_row_find (name) : NULL;
   if (row != NULL)
     audit_row (row, &audit);

@@ -186,6 +186,59 @@ START_TEST (two_ask_for_one_name)
 }
 END_TEST
 
+static bool is_over;
+
+/* Devices come and go, some of whose tensors outlive them for a while. */
+static void *
+churn (void *data)
+{
+  XpTensor *kept[20] = { NULL };
+  for (unsigned i = 0; !__atomic_load_n (&is_over, __ATOMIC_RELAXED); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("%s%u", (const char *) data, i % 13);
+      XpTensor **place = &kept[i * 7 % G_N_ELEMENTS (kept)];
+      g_clear_pointer (place, xp_tensor_unref);
+      *place = tensor_of (XP_FUNCTIONALITY_Dense, registered (name));
+      unregister (name);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (kept); i++)
+    g_clear_pointer (&kept[i], xp_tensor_unref);
+  return NULL;
+}
+
+START_TEST (the_table_is_sound_at_every_moment)
+{
+  static const char *const keys[] = { "CPU", "Autograd", "CompositeExplicitAutograd" };
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  XpLibrary *blocks[G_N_ELEMENTS (keys)];
+  for (unsigned i = 0; i < G_N_ELEMENTS (keys); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("foo%u", i);
+      g_autofree char *schema = g_strconcat (name, "(Tensor x) -> Tensor", NULL);
+      define (rows, schema);
+      blocks[i] = impl_new ("op", keys[i]);
+      record_at (blocks[i], name, 1);
+    }
+  GThread *threads[] = { g_thread_new ("churn", churn, (void *) "one"),
+                         g_thread_new ("churn", churn, (void *) "two") };
+  gint64 end = g_get_monotonic_time () + 2 * G_TIME_SPAN_SECOND;
+  while (g_get_monotonic_time () < end)
+    {
+      GError *error = NULL;
+      ck_assert_msg (xp_table_check (&error), "%.200s", error->message);
+      /* A row alone is published while bits come and go. */
+      g_autoptr (XpLibrary) more = impl_new ("op", "CompositeImplicitAutograd");
+      record_at (more, "foo0", 2);
+    }
+  __atomic_store_n (&is_over, true, __ATOMIC_RELAXED);
+  for (unsigned i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  assert_table_is_sound ();
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    xp_library_free (blocks[i]);
+}
+END_TEST
+
 /* Whoever looked at the head of a row without kernels looks into the block that it gets. */
 START_TEST (a_block_has_a_stripe_for_every_backend_ever_seen)
 {
@@ -228,6 +281,7 @@ make_suite (void)
 #endif
   tcase_add_test (devices, a_block_has_a_stripe_for_every_backend_ever_seen);
   tcase_add_test (devices, two_ask_for_one_name);
+  tcase_add_test (devices, the_table_is_sound_at_every_moment);
   suite_add_tcase (suite, devices);
   return suite;
 }
