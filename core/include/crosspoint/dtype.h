@@ -150,6 +150,10 @@ XP_PUBLIC gboolean xp_memory_format_parse (const char *name, XpMemoryFormat *for
  * XpDevice:
  * @backend: an %XpBackend
  * @index: which device of that kind; -1 where it does not matter
+ *
+ * That of a named device is good while the device is registered or a tensor of it lives; after that
+ * the same number may be another device's, and nothing tells. Keep its text, see
+ * xp_device_to_string() and xp_device_parse(), where it is to outlive them.
  */
 typedef struct
 {

@@ -108,6 +108,13 @@ G_BEGIN_DECLS
   _ (CompositeExplicitAutograd, 4)                                                                 \
   _ (CompositeExplicitAutogradNonFunctional, 5)
 
+/**
+ * XpBackend:
+ *
+ * The bit of a backend. Those of named devices are given out again: such a number, and an XpDevice
+ * or XpKey made of it, means the device only while that is registered or a tensor of it lives, and
+ * may mean another one later. Keep the name where you keep something longer.
+ */
 #define XP_BACKEND_ENUMERATOR_(name, bit) XP_BACKEND_##name = bit,
 typedef enum
 {
@@ -361,10 +368,10 @@ XP_PUBLIC bool xp_alias_contains (XpKey alias, XpKey key);
  * part of the load, and nobody else sees it before that has succeeded: see XP_BACKEND(). In a swap
  * the name passes over from the old plugin, with its bit and its tensors.
  *
- * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner), or another thread is
- * just registering it, %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all 48
- * bits are in use or held by tensors of devices that were given back, %XP_ERROR_PLUGIN_NOT_LOADED
- * when the plugin has begun to leave.
+ * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner), or another thread
+ * is just registering it, %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all
+ * 48 bits are in use or held by tensors of devices that were given back,
+ * %XP_ERROR_PLUGIN_NOT_LOADED when the plugin has begun to leave.
  *
  * Returns: %TRUE on success
  */
@@ -377,7 +384,8 @@ XP_PUBLIC gboolean xp_backend_register (const char *name, XpBackend *backend, GE
  *
  * Gives the bit of a device back; unloading a plugin does that for its own. A call with a tensor of
  * the device fails with %XP_ERROR_STALE_DEVICE from then on; the bit is given to no other device
- * before the last of them is gone. The name may be registered again at once, and gets a fresh bit.
+ * before the last of them is gone, but may be then: see XpBackend. The name may be registered again
+ * at once, and gets a fresh bit.
  *
  * Errors: %XP_ERROR_INVALID_ARGUMENT where the caller has no such device, %XP_ERROR_IN_USE where
  * kernels or fallbacks of others are registered to its keys, %XP_ERROR_NESTED_LOAD in a
