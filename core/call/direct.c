@@ -283,14 +283,6 @@ check_arguments (const XpKernelHandle *handle, XpKeySet keys, GError **error)
   return FALSE;
 }
 
-/* What the arguments' @keys are for this thread: no key that it excludes counts. */
-static XpKeySet
-thread_keys (XpKeySet keys)
-{
-  keys.functionality &= ~xp_thread.excluded.functionality;
-  return keys;
-}
-
 /* The key set of a call that has come down to @key. */
 static XpKeySet
 keys_at (XpKeySet keys, XpKey key)
@@ -345,17 +337,15 @@ xp_kernel_handle_call (XpKernelHandle *handle, const XpValue *arguments, XpValue
 {
   g_return_val_if_fail (handle != NULL, XP_FAILED);
   XpOperator *op = handle->op;
-  g_return_val_if_fail (arguments != NULL || op->n_arguments == 0, XP_FAILED);
-  g_return_val_if_fail (results != NULL || op->n_results == 0, XP_FAILED);
+  g_return_val_if_fail (xp_call_has_room (op, arguments, results), XP_FAILED);
   XpMixture mixture = { 0 };
   const BoxedCall boxed = { op, arguments, results, error, &mixture };
   XpKeySet keys = xp_argument_keys (op, arguments);
-  for (uint32_t i = 0; i < op->n_results; i++)
-    results[i] = XP_NONE;
+  xp_results_begin (op, results);
   if ((keys.backend & (keys.backend - 1)) != 0
       && !xp_settle_devices (op, arguments, &keys, &mixture.copies, &mixture.device, error))
     return XP_FAILED;
-  keys = thread_keys (keys);
+  keys = xp_key_set_difference (keys, xp_thread.excluded);
   if (!check_arguments (handle, keys, error))
     return XP_FAILED;
   XP_CALL_SCOPE XpCall *call = xp_call_enter_boxed (
@@ -408,13 +398,11 @@ xp_operator_call_for_key (XpOperator *op, XpKey key, const XpValue *arguments, X
                           GError **error)
 {
   g_return_val_if_fail (op != NULL, XP_FAILED);
-  g_return_val_if_fail (arguments != NULL || op->n_arguments == 0, XP_FAILED);
-  g_return_val_if_fail (results != NULL || op->n_results == 0, XP_FAILED);
+  g_return_val_if_fail (xp_call_has_room (op, arguments, results), XP_FAILED);
   XpMixture mixture = { 0 };
   const BoxedCall boxed = { op, arguments, results, error, &mixture };
   XpKeySet keys = xp_argument_keys (op, arguments);
-  for (uint32_t i = 0; i < op->n_results; i++)
-    results[i] = XP_NONE;
+  xp_results_begin (op, results);
   if (!xp_key_is_runtime (key) || key == XP_KEY_Undefined)
     {
       xp_error_set (error, XP_ERROR_ALIAS_KEY,

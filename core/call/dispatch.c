@@ -438,13 +438,6 @@ call_mixed (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
   return xp_call_finish (call, status, &own);
 }
 
-static inline void
-begin_results (const XpOperator *op, XpValue *results)
-{
-  for (uint32_t i = 0; i < op->n_results; i++)
-    results[i] = XP_NONE;
-}
-
 /* A call in which something is unusual: its keys, its thread, or the moment. */
 static XP_COLD XpStatus
 call_slowly (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
@@ -459,17 +452,6 @@ redispatch_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, G
                    XpKeySet keys, XpCallKind kind)
 {
   return call_slowly (&(BoxedCall){ op, arguments, results, error, NULL }, keys, kind);
-}
-
-static __attribute__ ((noinline)) XpStatus
-resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
-                XpCallKind kind)
-{
-  const BoxedCall boxed = { op, arguments, results, error, NULL };
-  XpKeySet keys = xp_argument_keys (op, arguments);
-  if ((keys.backend & (keys.backend - 1)) != 0)
-    return call_mixed (&boxed, keys, kind);
-  return call_slowly (&boxed, keys, kind);
 }
 
 /* Runs the kernel of a call that was entered in the usual way. The parts of the call are passed in
@@ -487,18 +469,27 @@ run (XpCall *entered, const XpKernel *kernel, XpOperator *op, const XpValue *arg
   return xp_call_finish (call, status, &kept);
 }
 
-static inline bool
-has_room (const XpOperator *op, const XpValue *arguments, const XpValue *results)
+/* The keys of lists are looked for here, too, and then nothing else need be unusual. */
+static __attribute__ ((noinline)) XpStatus
+resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
+                XpCallKind kind)
 {
-  return op != NULL && (arguments != NULL || op->n_arguments == 0)
-         && (results != NULL || op->n_results == 0);
+  const BoxedCall boxed = { op, arguments, results, error, NULL };
+  XpKeySet keys = xp_argument_keys (op, arguments);
+  if ((keys.backend & (keys.backend - 1)) != 0)
+    return call_mixed (&boxed, keys, kind);
+  const XpKernel *kernel;
+  XpCall *call = op->list_arguments != 0 ? try_enter (op, keys, kind, &kernel) : NULL;
+  if (call != NULL)
+    return run (call, kernel, op, arguments, results, error);
+  return call_slowly (&boxed, keys, kind);
 }
 
 XpStatus
 xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error)
 {
-  g_return_val_if_fail (has_room (op, arguments, results), XP_FAILED);
-  begin_results (op, results);
+  g_return_val_if_fail (xp_call_has_room (op, arguments, results), XP_FAILED);
+  xp_results_begin (op, results);
   if (G_UNLIKELY (op->list_arguments != 0))
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
   XpKeySet keys = xp_argument_tensor_keys (op, arguments);
@@ -515,8 +506,8 @@ XpStatus
 xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments, XpValue *results,
                         GError **error)
 {
-  g_return_val_if_fail (has_room (op, arguments, results), XP_FAILED);
-  begin_results (op, results);
+  g_return_val_if_fail (xp_call_has_room (op, arguments, results), XP_FAILED);
+  xp_results_begin (op, results);
   const XpKernel *kernel;
   XpCall *call = try_enter (op, keys, XP_CALL_REDISPATCH_BOXED, &kernel);
   if (G_UNLIKELY (call == NULL))
@@ -531,7 +522,7 @@ xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet k
                        XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
 {
   const BoxedCall boxed = { op, arguments, results, error, NULL };
-  begin_results (op, results);
+  xp_results_begin (op, results);
   if (call == NULL)
     return kind == XP_CALL_REDISPATCH
                ? redispatch_slowly (op, arguments, results, error, keys, kind)

@@ -37,6 +37,21 @@ head_of (const XpOperator *op)
 XpCall *xp_call_enter_boxed (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack,
                              GError **error);
 
+/* Whether the arrays of a boxed call are there. */
+static inline bool
+xp_call_has_room (const XpOperator *op, const XpValue *arguments, const XpValue *results)
+{
+  return op != NULL && (arguments != NULL || op->n_arguments == 0)
+         && (results != NULL || op->n_results == 0);
+}
+
+static inline void
+xp_results_begin (const XpOperator *op, XpValue *results)
+{
+  for (uint32_t i = 0; i < op->n_results; i++)
+    results[i] = XP_NONE;
+}
+
 /* What is left to do when a kernel has not returned XP_OK: the next one where it declined, an error
  * where it set none; clears results on failure. */
 XpStatus xp_call_finish (XpCall *call, XpStatus status, const BoxedCall *boxed);

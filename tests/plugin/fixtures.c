@@ -184,3 +184,36 @@ wait_for_state (XpPlugin *plugin, XpPluginState state)
   while (xp_plugin_state (plugin) != state)
     g_usleep (1000);
 }
+
+void
+guest_stay (void *data)
+{
+  Guest *guest = data;
+  __atomic_store_n (&guest->inside, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n (&guest->leave, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+  if (guest->last != NULL)
+    guest->last (guest->data);
+}
+
+void *
+guest_visit (void *guest)
+{
+  call_inside (guest_stay, guest);
+  return NULL;
+}
+
+void
+guest_enter (Guest *guest, GThreadFunc way)
+{
+  guest->thread = g_thread_new ("guest", way, guest);
+  while (!__atomic_load_n (&guest->inside, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+}
+
+void
+guest_leave (Guest *guest)
+{
+  __atomic_store_n (&guest->leave, 1, __ATOMIC_SEQ_CST);
+  g_thread_join (guest->thread);
+}

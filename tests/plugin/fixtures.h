@@ -43,6 +43,24 @@ void assert_number (int64_t expected);
 typedef void (*Inside) (void *data);
 void call_inside (Inside function, void *data);
 
+/* A thread that is inside of a kernel until it is let go. */
+typedef struct
+{
+  GThread *thread;
+  int inside;
+  int leave;
+  void (*last) (void *data); /* what it does before it leaves; may be NULL */
+  void *data;
+} Guest;
+
+/* What a guest does inside: waits until it may leave. @guest is a Guest. */
+void guest_stay (void *guest);
+/* The usual way in, for guest_enter(): calls guest_stay() inside of the fixture's kernel. */
+void *guest_visit (void *guest);
+/* Returns once the guest is inside. */
+void guest_enter (Guest *guest, GThreadFunc way);
+void guest_leave (Guest *guest);
+
 /* Every row with all registrations and cells, and all fallbacks; (transfer full). */
 char *table_text (void);
 

@@ -37,34 +37,6 @@ open_filled (const Late *late, LateVisit *visit)
   return library;
 }
 
-/* A thread that is inside of a kernel until it is let go, and does something before it leaves. */
-typedef struct
-{
-  GThread *thread;
-  int inside;
-  int leave;
-  void (*last) (void *data);
-  void *data;
-} Guest;
-
-static void
-stay (void *data)
-{
-  Guest *guest = data;
-  __atomic_store_n (&guest->inside, 1, __ATOMIC_SEQ_CST);
-  while (!__atomic_load_n (&guest->leave, __ATOMIC_SEQ_CST))
-    g_usleep (500);
-  if (guest->last != NULL)
-    guest->last (guest->data);
-}
-
-static void *
-run_inside (void *data)
-{
-  call_inside (stay, data);
-  return NULL;
-}
-
 static void *
 call_other (G_GNUC_UNUSED void *data)
 {
@@ -72,21 +44,6 @@ call_other (G_GNUC_UNUSED void *data)
   call_number ("fixture::other", &error);
   assert_no_error (error);
   return NULL;
-}
-
-static void
-guest_enter (Guest *guest, GThreadFunc way)
-{
-  guest->thread = g_thread_new ("guest", way, guest);
-  while (!__atomic_load_n (&guest->inside, __ATOMIC_SEQ_CST))
-    g_usleep (500);
-}
-
-static void
-guest_leave (Guest *guest)
-{
-  __atomic_store_n (&guest->leave, 1, __ATOMIC_SEQ_CST);
-  g_thread_join (guest->thread);
 }
 
 static void *
@@ -131,7 +88,7 @@ START_TEST (a_kernel_registers)
   attempt.early = attempt.late->open (&error);
   assert_no_error (error);
   Guest guest = { .last = register_in_vain, .data = &attempt };
-  guest_enter (&guest, run_inside);
+  guest_enter (&guest, guest_visit);
   GThread *thread = g_thread_new ("unload", unload_in_thread, plugin);
   wait_for_state (plugin, XP_PLUGIN_DRAINING);
   guest_leave (&guest);
@@ -219,7 +176,7 @@ START_TEST (inside_of_what_was_released)
   g_autofree char *table = table_text ();
   XpPlugin *plugin = load_fixture ("late");
   Guest guest = { 0 };
-  LateVisit visit = { stay, &guest };
+  LateVisit visit = { guest_stay, &guest };
   XpLibrary *library = open_filled (late_table (), &visit);
   guest_enter (&guest, call_other);
   xp_library_free (library);
@@ -279,7 +236,7 @@ START_TEST (cancelled_while_it_waits)
   XpPlugin *plugin = load_fixture ("late");
   Guest guest = { 0 };
   pthread_t thread;
-  guest_enter (&guest, run_inside);
+  guest_enter (&guest, guest_visit);
   ck_assert_int_eq (pthread_create (&thread, NULL, unload_and_end, plugin), 0);
   wait_for_state (plugin, XP_PLUGIN_DRAINING);
   ck_assert_int_eq (pthread_cancel (thread), 0);
@@ -372,7 +329,7 @@ static XpStatus
 visit (XpCall *call, G_GNUC_UNUSED const XpValue *arguments, XpValue *results,
        G_GNUC_UNUSED GError **error)
 {
-  stay (xp_call_data (call));
+  guest_stay (xp_call_data (call));
   results[0] = xp_value_int (1);
   return XP_OK;
 }

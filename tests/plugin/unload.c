@@ -7,45 +7,6 @@
 
 #include <dlfcn.h>
 
-/* A thread that is inside of a kernel until it is let go. */
-typedef struct
-{
-  GThread *thread;
-  int inside;
-  int leave;
-} Guest;
-
-static void
-stay (void *data)
-{
-  Guest *guest = data;
-  __atomic_store_n (&guest->inside, 1, __ATOMIC_SEQ_CST);
-  while (!__atomic_load_n (&guest->leave, __ATOMIC_SEQ_CST))
-    g_usleep (500);
-}
-
-static void *
-visit (void *data)
-{
-  call_inside (stay, data);
-  return NULL;
-}
-
-static void
-guest_enter (Guest *guest)
-{
-  guest->thread = g_thread_new ("guest", visit, guest);
-  while (!__atomic_load_n (&guest->inside, __ATOMIC_SEQ_CST))
-    g_usleep (500);
-}
-
-static void
-guest_leave (Guest *guest)
-{
-  __atomic_store_n (&guest->leave, 1, __ATOMIC_SEQ_CST);
-  g_thread_join (guest->thread);
-}
-
 static char *
 mapped_path (XpPlugin *plugin)
 {
@@ -92,7 +53,7 @@ START_TEST (waits_for_a_thread_inside)
   load_fixture ("rows");
   XpPlugin *first = load_fixture ("first");
   g_autofree char *path = mapped_path (first);
-  guest_enter (&guest);
+  guest_enter (&guest, guest_visit);
   GThread *thread = g_thread_new ("unload", unload_in_thread, first);
   wait_for_state (first, XP_PLUGIN_DRAINING);
   ck_assert_int_eq (call_number ("fixture::number", &error), -1);
@@ -117,7 +78,7 @@ START_TEST (waits_for_nobody_else)
   Guest guest = { 0 };
   load_fixture ("rows");
   load_fixture ("first");
-  guest_enter (&guest);
+  guest_enter (&guest, guest_visit);
   do
     {
       XpPlugin *second = load_fixture ("second");
@@ -139,7 +100,7 @@ START_TEST (a_thread_does_not_leave)
   g_autofree char *table = table_text ();
   XpPlugin *first = load_fixture ("first");
   g_autofree char *path = mapped_path (first);
-  guest_enter (&guest);
+  guest_enter (&guest, guest_visit);
   xp_set_unload_timeout (0.05);
   ck_assert (!xp_plugin_unload (first, &error));
   assert_error (error, XP_ERROR_BUSY, "the cells of first are gone");
@@ -203,7 +164,7 @@ END_TEST
 static void
 load_from_inside (void *data)
 {
-  stay (data);
+  guest_stay (data);
   unload (load_fixture ("second"));
 }
 
