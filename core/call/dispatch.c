@@ -469,7 +469,6 @@ run (XpCall *entered, const XpKernel *kernel, XpOperator *op, const XpValue *arg
   return xp_call_finish (call, status, &kept);
 }
 
-/* The keys of lists are looked for here, too, and then nothing else need be unusual. */
 static __attribute__ ((noinline)) XpStatus
 resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                 XpCallKind kind)
@@ -478,11 +477,21 @@ resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GErr
   XpKeySet keys = xp_argument_keys (op, arguments);
   if ((keys.backend & (keys.backend - 1)) != 0)
     return call_mixed (&boxed, keys, kind);
-  const XpKernel *kernel;
-  XpCall *call = op->list_arguments != 0 ? try_enter (op, keys, kind, &kernel) : NULL;
-  if (call != NULL)
-    return run (call, kernel, op, arguments, results, error);
   return call_slowly (&boxed, keys, kind);
+}
+
+/* Tensors in lists: only their keys are not found in the usual way. */
+static __attribute__ ((noinline)) XpStatus
+call_with_lists (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error)
+{
+  const XpKernel *kernel;
+  XpKeySet keys = xp_argument_keys (op, arguments);
+  XpCall *call = (keys.backend & (keys.backend - 1)) == 0
+                     ? try_enter (op, keys, XP_CALL_BOXED, &kernel)
+                     : NULL;
+  if (call == NULL)
+    return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
+  return run (call, kernel, op, arguments, results, error);
 }
 
 XpStatus
@@ -491,7 +500,7 @@ xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GE
   g_return_val_if_fail (xp_call_has_room (op, arguments, results), XP_FAILED);
   xp_results_begin (op, results);
   if (G_UNLIKELY (op->list_arguments != 0))
-    return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
+    return call_with_lists (op, arguments, results, error);
   XpKeySet keys = xp_argument_tensor_keys (op, arguments);
   if (G_UNLIKELY ((keys.backend & (keys.backend - 1)) != 0))
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
