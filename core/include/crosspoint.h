@@ -18,6 +18,7 @@
 #include <crosspoint/loader.h>
 #include <crosspoint/plugin.h>
 #include <crosspoint/schema.h>
+#include <crosspoint/settings.h>
 #include <crosspoint/table.h>
 #include <crosspoint/tensor.h>
 #include <crosspoint/trace.h>
