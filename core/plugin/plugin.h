@@ -10,6 +10,9 @@
 #include <crosspoint/loader.h>
 #include <sys/stat.h>
 
+/* swap.h */
+typedef struct XpSwap XpSwap;
+
 /* Under xp_plugins_lock, but for the pins, which are atomic. A record is never freed. */
 struct XpPlugin
 {
@@ -98,7 +101,8 @@ void xp_copy_remove (const char *path);
 /* --- load.c --- */
 /* Whether this thread is inside of a constructor, probe or fini that we called. */
 bool xp_load_is_nested (GError **error);
-XpPlugin *xp_load_file (const char *path, XpPlugin *replaced, GError **error);
+/* With @swap, in the place of whom it names, or over it. */
+XpPlugin *xp_load_file (const char *path, XpSwap *swap, GError **error);
 /* Runs @function of a plugin, which may not load, unload or call. */
 void xp_load_run_fini (XpPlugin *plugin);
 

@@ -23,6 +23,7 @@ XpTransaction *
 xp_transaction_new (void)
 {
   XpTransaction *transaction = g_new0 (XpTransaction, 1);
+  transaction->replaced = g_ptr_array_new ();
   transaction->removed = g_ptr_array_new ();
   transaction->added = g_ptr_array_new ();
   return transaction;
@@ -31,10 +32,23 @@ xp_transaction_new (void)
 void
 xp_transaction_free (XpTransaction *transaction)
 {
+  g_ptr_array_unref (transaction->replaced);
   g_ptr_array_unref (transaction->removed);
   g_ptr_array_unref (transaction->added);
   g_clear_error (&transaction->error);
   g_free (transaction);
+}
+
+void
+xp_transaction_replace (XpTransaction *transaction, XpOwner *owner)
+{
+  g_ptr_array_add (transaction->replaced, owner);
+}
+
+bool
+xp_transaction_replaces (const XpTransaction *transaction, const XpOwner *owner)
+{
+  return transaction != NULL && g_ptr_array_find (transaction->replaced, owner, NULL);
 }
 
 void
@@ -60,6 +74,7 @@ xp_transaction_current_owner (void)
 /* What changed while a transaction is made. */
 typedef struct
 {
+  bool keeps_ranks; /* of the transaction */
   GPtrArray *rows;
   bool fallbacks;
   uint64_t devices_gone;
@@ -257,7 +272,8 @@ add_registration (Entry *entry, Touched *touched, GError **error)
 {
   static uint64_t sequence;
   Registration *registration = entry->registration;
-  registration->sequence = ++sequence;
+  if (!touched->keeps_ranks || registration->sequence == 0)
+    registration->sequence = ++sequence;
   if (!check_key (entry, touched, error))
     return FALSE;
   if (entry->row_name == NULL)
@@ -392,8 +408,8 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
       g_propagate_error (error, g_error_copy (transaction->error));
       return FALSE;
     }
-  if (transaction->replaced != NULL)
-    collect (transaction->replaced, transaction->removed);
+  for (unsigned i = 0; i < transaction->replaced->len; i++)
+    collect (transaction->replaced->pdata[i], transaction->removed);
   if (transaction->loaded != NULL)
     {
       g_ptr_array_set_size (transaction->added, 0);
@@ -490,7 +506,8 @@ gboolean
 xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
                        GError **error)
 {
-  Touched touched = { .rows = g_ptr_array_new (),
+  Touched touched = { .keeps_ranks = transaction->keeps_ranks,
+                      .rows = g_ptr_array_new (),
                       .warnings = g_ptr_array_new_with_free_func (override_free) };
   g_mutex_lock (&xp_table_lock);
   gboolean done = make_changes (transaction, &touched, error)
@@ -499,8 +516,8 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
     {
       empty_handles (transaction);
       publish (transaction, &touched);
-      if (transaction->replaced != NULL)
-        transaction->replaced->is_away = true;
+      for (unsigned i = 0; i < transaction->replaced->len; i++)
+        ((XpOwner *) transaction->replaced->pdata[i])->is_away = true;
       if (transaction->loaded != NULL)
         transaction->loaded->is_away = false;
     }

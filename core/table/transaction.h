@@ -40,16 +40,20 @@ struct XpLibrary
 
 typedef struct XpTransaction
 {
-  GPtrArray *removed; /* Entry */
-  GPtrArray *added;   /* Entry */
-  GError *error;      /* the first mistake made while it was filled */
-  XpOwner *replaced;  /* whom it takes out as a whole: a name of its devices may pass over */
-  XpOwner *loaded;    /* whom it brings as a whole, though it is away */
-  uint64_t devices;   /* bits reserved for it */
+  GPtrArray *removed;  /* Entry */
+  GPtrArray *added;    /* Entry */
+  GError *error;       /* the first mistake made while it was filled */
+  GPtrArray *replaced; /* XpOwner: whom it takes out as a whole; names of devices may pass over */
+  XpOwner *loaded;     /* whom it brings as a whole, though it is away */
+  bool keeps_ranks;    /* what comes back stands where it stood: no newer than it was */
+  uint64_t devices;    /* bits reserved for it */
 } XpTransaction;
 
 XpTransaction *xp_transaction_new (void);
 void xp_transaction_free (XpTransaction *transaction);
+
+void xp_transaction_replace (XpTransaction *transaction, XpOwner *owner);
+bool xp_transaction_replaces (const XpTransaction *transaction, const XpOwner *owner);
 
 /* Blocks of constructors that run on this thread belong to @owner and are added to @transaction,
  * until it is NULL. */
@@ -81,6 +85,9 @@ void xp_library_forget (XpLibrary *library);
 /* Frees a block whose entries are not in the table. Registrations that a thread is inside wait
  * until it has left. */
 void xp_library_destroy (XpLibrary *library);
+
+/* The priority of what @owner registers; what it has already is out of the table. */
+void xp_owner_set_priority (XpOwner *owner, int priority);
 
 /* Lets a plugin register that came in another way than through a load. */
 void xp_owner_open (XpOwner *owner);

@@ -124,17 +124,24 @@ START_TEST (a_swap_hands_the_device_on)
   g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, npu);
   g_autofree char *next = fixture_path ("device_next"), *other = fixture_path ("device_other");
 
-  ck_assert_ptr_null (xp_plugin_swap (device, other, &error));
+  ck_assert_ptr_null (xp_plugin_swap (device, other, XP_SWAP_STRICT, NULL, &error));
   ck_assert_str_eq (xp_error_get_details (error)->candidates[0], "the device npu");
   assert_error (error, XP_ERROR_COVERAGE_LOST, "device_other lacks 2");
   assert_no_device ("tpu");
   ck_assert_int_eq (number_on (tensor, &error), 20);
 
-  XpPlugin *successor = xp_plugin_swap (device, next, &error);
+  XpPlugin *successor = xp_plugin_swap (device, next, XP_SWAP_STRICT, NULL, &error);
   assert_no_error (error);
   ck_assert_int_eq (backend_named ("npu"), npu);
   ck_assert_int_eq (number_on (tensor, &error), 21);
-  assert_state (device, XP_PLUGIN_UNLOADED, NULL);
+  assert_state (device, XP_PLUGIN_INACTIVE, "device_next is in its place");
+  ck_assert (xp_plugin_undo (0, NULL, NULL, &error));
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (tensor, &error), 20);
+  assert_state (successor, XP_PLUGIN_UNLOADED, NULL);
+  successor = xp_plugin_swap (device, next, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (tensor, &error), 21);
   XpBackend again;
   ck_assert (!xp_backend_register ("npu", &again, &error));
   assert_error (error, XP_ERROR_BACKEND_EXISTS, "taken by device_next");
@@ -175,7 +182,7 @@ START_TEST (memory_when_the_next_plugin_fails)
   XpPlugin *plugin = load_fixture ("device_memory");
   XpDevice npu = { backend_named ("npu"), 0 };
   g_autofree char *mistaken = fixture_path ("device_memory_mistaken");
-  ck_assert_ptr_null (xp_plugin_swap (plugin, mistaken, &error));
+  ck_assert_ptr_null (xp_plugin_swap (plugin, mistaken, XP_SWAP_STRICT, NULL, &error));
   ck_assert (g_error_matches (error, XP_ERROR, XP_ERROR_INVALID_REGISTRATION));
   g_clear_error (&error);
   XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
