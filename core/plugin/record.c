@@ -13,7 +13,6 @@
 #include <string.h>
 
 GMutex xp_plugins_lock;
-GMutex xp_load_lock;
 
 static XpPlugin *records; /* append-only */
 

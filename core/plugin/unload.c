@@ -148,10 +148,10 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
   xp_plugin_forget_memories (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   double timeout_seconds = xp_setting_get_number ("unload-timeout");
   bool is_left = wait_for_threads (plugin, timeout_seconds);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   plugin->is_being_left = false;
   if (is_left)
     {
@@ -171,8 +171,8 @@ void
 xp_unload_drained (bool wait)
 {
   if (wait)
-    g_mutex_lock (&xp_load_lock);
-  else if (!g_mutex_trylock (&xp_load_lock))
+    xp_load_lock ();
+  else if (!xp_load_trylock ())
     return;
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     if (xp_plugin_state (plugin) == XP_PLUGIN_DRAINING && !plugin->is_being_left
@@ -182,7 +182,7 @@ xp_unload_drained (bool wait)
         if (xp_thread_find (xp_kernels_contain, kernels) == NULL && wait_for_threads (plugin, 0))
           close_plugin (plugin);
       }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
 }
 
 gboolean
@@ -192,7 +192,7 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
   if (xp_load_is_nested (error))
     return FALSE;
   xp_unload_drained (true);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   gboolean done = TRUE;
   if (xp_plugin_state (plugin) == XP_PLUGIN_LOADED
       && __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED) > 1)
@@ -210,7 +210,7 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
           done = xp_unload_finish (plugin, error);
         }
     }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return done;

@@ -316,12 +316,14 @@ START_TEST (file_that_everyone_may_write)
 }
 END_TEST
 
-/* A constructor or probe may fork: the child does not wait for the load that it is part of. */
+/* A constructor, probe or destructor may fork: it does not wait for the load or unload that it is
+ * part of. */
 START_TEST (forks)
 {
   XpPlugin *rows = load_fixture ("rows");
   unload (load_fixture ("forks"));
   unload (load_fixture ("probe_forks"));
+  unload (load_fixture ("destructor_forks"));
   unload (rows);
 }
 END_TEST
@@ -360,6 +362,7 @@ END_TEST
 START_TEST (copies_of_the_dead)
 {
   int pipe_ends[2], status;
+  siginfo_t ended;
   char path[4096] = "";
   ck_assert_int_eq (pipe (pipe_ends), 0);
   pid_t child = fork ();
@@ -372,9 +375,11 @@ START_TEST (copies_of_the_dead)
   close (pipe_ends[1]);
   ck_assert_int_gt (read (pipe_ends[0], path, sizeof path - 1), 0);
   close (pipe_ends[0]);
+  /* Until it is waited for, no other test that runs beside this one sweeps it away. */
+  ck_assert_int_eq (waitid (P_PID, (id_t) child, &ended, WEXITED | WNOWAIT), 0);
+  ck_assert (g_file_test (path, G_FILE_TEST_EXISTS));
   ck_assert_int_eq (waitpid (child, &status, 0), child);
   ck_assert (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL);
-  ck_assert (g_file_test (path, G_FILE_TEST_EXISTS));
   unload (load_fixture ("rows"));
   ck_assert (!g_file_test (path, G_FILE_TEST_EXISTS));
 }
