@@ -265,6 +265,6 @@ main (void)
   tcase_add_test (tests, fallthroughs_and_fallbacks);
   tcase_add_test (tests, the_check_sees_a_stale_cell);
   suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 120);
+  tcase_set_timeout (tests, 300);
   return run_suite (suite);
 }
