@@ -79,10 +79,26 @@ reason_to_stay (const XpPlugin *plugin, const char *path)
                          "thread-local destructor, or another library that needs it");
 }
 
-/* Nobody is inside and nothing pins it: the end. */
+/* Whether something pins it; says so. */
+static bool
+is_pinned (XpPlugin *plugin)
+{
+  unsigned pins = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
+  if (pins == 0)
+    return false;
+  g_autofree char *reason = g_strdup_printf (
+      "%u thing%s of it %s still in use, such as tensors; it is closed when the last is freed",
+      pins, pins == 1 ? "" : "s", pins == 1 ? "is" : "are");
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
+  return true;
+}
+
+/* Nobody is inside: the end, unless something pins it. */
 static void
 close_plugin (XpPlugin *plugin)
 {
+  if (is_pinned (plugin))
+    return;
   g_autofree char *reason = NULL;
   xp_load_run_fini (plugin);
   if (plugin->note->resident != NULL)
@@ -92,8 +108,12 @@ close_plugin (XpPlugin *plugin)
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
       return;
     }
+  plugin->fini = NULL;
   g_clear_pointer (&plugin->memories, g_array_unref);
   xp_owner_destroy_libraries (&plugin->owner);
+  /* Of what was released at run time another thread may have begun to destroy some. */
+  if (is_pinned (plugin))
+    return;
   if (plugin->handle != NULL)
     dlclose (plugin->handle);
   g_mutex_lock (&xp_plugins_lock);
@@ -109,27 +129,15 @@ close_plugin (XpPlugin *plugin)
   xp_plugin_set_state (plugin, reason != NULL ? XP_PLUGIN_RETIRED : XP_PLUGIN_UNLOADED, reason);
 }
 
+/* Afterwards all that was released at run time is destroyed, or a thread that does so pins it. */
 static gboolean
 wait_for_threads (XpPlugin *plugin, double seconds)
 {
   g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
-  return xp_threads_wait (xp_kernels_contain, kernels, seconds);
-}
-
-/* Closes it unless something pins it. */
-static void
-close_unless_pinned (XpPlugin *plugin)
-{
-  unsigned pins = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
-  if (pins == 0)
-    {
-      close_plugin (plugin);
-      return;
-    }
-  g_autofree char *reason = g_strdup_printf (
-      "%u thing%s of it %s still in use, such as tensors; it is closed when the last is freed",
-      pins, pins == 1 ? "" : "s", pins == 1 ? "is" : "are");
-  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
+  if (!xp_threads_wait (xp_kernels_contain, kernels, seconds))
+    return FALSE;
+  xp_registrations_retire ();
+  return TRUE;
 }
 
 static void
@@ -154,7 +162,7 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
   plugin->is_being_left = false;
   if (is_left)
     {
-      close_unless_pinned (plugin);
+      close_plugin (plugin);
       return TRUE;
     }
   g_autofree char *reason = g_strdup_printf ("a thread did not leave its kernel within %g seconds",

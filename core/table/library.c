@@ -556,10 +556,17 @@ xp_owner_destroy_libraries (XpOwner *owner)
   g_mutex_lock (&xp_table_lock);
   g_autoptr (GPtrArray) libraries = owner->libraries;
   owner->libraries = g_ptr_array_new ();
-  for (unsigned i = 0; i < libraries->len; i++)
-    linger (libraries->pdata[i]);
   g_mutex_unlock (&xp_table_lock);
   for (unsigned i = 0; i < libraries->len; i++)
-    library_free (libraries->pdata[i]);
+    {
+      XpLibrary *library = libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        {
+          Registration *registration = ((const Entry *) library->entries->pdata[j])->registration;
+          if (registration != NULL)
+            xp_registration_free (registration);
+        }
+      library_free (library);
+    }
   xp_registrations_retire ();
 }

@@ -89,7 +89,8 @@ void xp_owner_open (XpOwner *owner);
 void xp_owner_set_away (const XpOwner *owner, const char *device, const char *file, int line,
                         GError **error);
 
-/* Frees all blocks of @owner, none of which is in the table. */
+/* Frees all blocks of @owner, none of which is in the table or has a thread inside, and destroys
+ * their registrations on this thread: the caller is about to unmap their code. */
 void xp_owner_destroy_libraries (XpOwner *owner);
 
 /* The kernels of all registrations of @owner, and of those that it has released while a thread was

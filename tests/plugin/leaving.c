@@ -191,6 +191,69 @@ START_TEST (inside_of_what_was_released)
 }
 END_TEST
 
+/* --- A destroy function of the plugin runs on another thread. --- */
+
+static XpLibrary *
+open_with_end (const Late *late, LateVisit *visit)
+{
+  GError *error = NULL;
+  XpLibrary *library = late->open (&error);
+  const XpImplementation kernel = { .size = sizeof kernel,
+                                    .name = "other",
+                                    .boxed = late->visit,
+                                    .data = visit,
+                                    .destroy = late->end,
+                                    .file = __FILE__ };
+  assert_no_error (error);
+  xp_library_impl (library, &kernel, &error);
+  assert_no_error (error);
+  return library;
+}
+
+static XpLibrary *released;
+
+static void *
+release (G_GNUC_UNUSED void *data)
+{
+  xp_library_free (released);
+  return NULL;
+}
+
+START_TEST (while_another_thread_destroys)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  XpPlugin *plugin = load_fixture ("late");
+  Guest guest = { 0 };
+  LateVisit visit = { guest_stay, &guest };
+  released = open_with_end (late_table (), &visit);
+  guest_enter (&guest, release);
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  assert_table (table);
+  guest_leave (&guest);
+  wait_for_state (plugin, XP_PLUGIN_UNLOADED);
+}
+END_TEST
+
+static void
+unload_from_end (void *plugin)
+{
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+}
+
+START_TEST (from_inside_of_a_destroy_function)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late");
+  LateVisit visit = { unload_from_end, plugin };
+  released = open_with_end (late_table (), &visit);
+  release (NULL);
+  wait_for_state (plugin, XP_PLUGIN_UNLOADED);
+}
+END_TEST
+
 typedef struct
 {
   XpPlugin *plugin;
@@ -412,6 +475,8 @@ main (void)
   tcase_add_test (threads, a_resident_comes_back);
   tcase_add_test (threads, inside_of_what_was_released);
   tcase_add_test (threads, from_inside_of_what_was_released);
+  tcase_add_test (threads, while_another_thread_destroys);
+  tcase_add_test (threads, from_inside_of_a_destroy_function);
   tcase_add_test (threads, cancelled_while_it_waits);
   tcase_add_test (threads, while_it_registers_and_releases);
   tcase_add_loop_test (threads, the_next_change_destroys, 0, XP_LENGTH (changes));
