@@ -144,12 +144,19 @@ linger (const XpLibrary *library)
     }
 }
 
+gboolean
+xp_library_detach (G_GNUC_UNUSED const XpTransaction *transaction, void *data,
+                   G_GNUC_UNUSED GError **error)
+{
+  const XpLibrary *library = data;
+  g_ptr_array_remove (library->owner->libraries, data);
+  linger (library);
+  return TRUE;
+}
+
 void
 xp_library_destroy (XpLibrary *library)
 {
-  g_mutex_lock (&xp_table_lock);
-  linger (library);
-  g_mutex_unlock (&xp_table_lock);
   library_free (library);
   xp_registrations_retire ();
 }
@@ -446,25 +453,13 @@ xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GEr
 
 /* --- Blocks of constructors, and of the running program. --- */
 
-/* A check that is none: the block leaves its owner at the moment when its entries leave the table,
- * and its kernels are known to linger from then on. */
-static gboolean
-detach (G_GNUC_UNUSED const XpTransaction *transaction, void *data, G_GNUC_UNUSED GError **error)
-{
-  const XpLibrary *library = data;
-  g_ptr_array_remove (library->owner->libraries, data);
-  linger (library);
-  return TRUE;
-}
-
 void
 xp_library_forget (XpLibrary *library)
 {
   g_mutex_lock (&xp_table_lock);
-  detach (NULL, library, NULL);
+  xp_library_detach (NULL, library, NULL);
   g_mutex_unlock (&xp_table_lock);
-  library_free (library);
-  xp_registrations_retire ();
+  xp_library_destroy (library);
 }
 
 void
@@ -542,7 +537,7 @@ xp_library_free (XpLibrary *library)
   XpTransaction *transaction = xp_transaction_new ();
   for (unsigned i = 0; i < library->entries->len; i++)
     g_ptr_array_add (transaction->removed, library->entries->pdata[i]);
-  gboolean done = xp_transaction_commit (transaction, detach, library, NULL);
+  gboolean done = xp_transaction_commit (transaction, xp_library_detach, library, NULL);
   xp_transaction_free (transaction);
   if (done)
     library_free (library);

@@ -394,6 +394,8 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
     }
   if (transaction->replaced != NULL)
     collect (transaction->replaced, transaction->removed);
+  if (transaction->giver != NULL && !xp_device_collect (transaction, error))
+    return FALSE;
   if (transaction->loaded != NULL)
     {
       g_ptr_array_set_size (transaction->added, 0);

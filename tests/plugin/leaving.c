@@ -169,6 +169,33 @@ START_TEST (a_resident_comes_back)
 }
 END_TEST
 
+/* What it may not give back stays where it is among what it has, before what needs it. */
+START_TEST (a_device_that_is_not_given_back)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late_resident");
+  const Late *late = late_table ();
+  LateVisit nothing = { 0 };
+  ck_assert (late->device ("latedev", &error));
+  XpLibrary *library = late->open_for ("latedev", &error);
+  assert_no_error (error);
+  fill (library, late, &nothing, &error);
+  assert_no_error (error);
+  g_autofree char *loaded = table_text ();
+  ck_assert (!late->give_back ("latedev", &error));
+  assert_error (error, XP_ERROR_IN_USE, "the device 'latedev' is in use");
+  assert_table (loaded);
+  unload (plugin);
+  ck_assert_ptr_eq (load_fixture ("late_resident"), plugin);
+  assert_table (loaded);
+  xp_library_free (library);
+  ck_assert (late->give_back ("latedev", &error));
+  ck_assert (!late->give_back ("latedev", &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "late_resident has no device 'latedev' to give");
+}
+END_TEST
+
 START_TEST (inside_of_what_was_released)
 {
   GError *error = NULL;
@@ -473,6 +500,7 @@ main (void)
   tcase_add_test (threads, a_kernel_registers);
   tcase_add_test (threads, a_listener_registers);
   tcase_add_test (threads, a_resident_comes_back);
+  tcase_add_test (threads, a_device_that_is_not_given_back);
   tcase_add_test (threads, inside_of_what_was_released);
   tcase_add_test (threads, from_inside_of_what_was_released);
   tcase_add_test (threads, while_another_thread_destroys);
