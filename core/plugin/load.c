@@ -57,8 +57,9 @@ xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  /* What it registers is dropped. */
+  /* What it registers is refused. */
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->is_fini = true;
   begin_running (plugin, transaction);
   plugin->fini ();
   end_running ();

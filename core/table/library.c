@@ -174,8 +174,13 @@ keep_entry (const XpTransaction *transaction, G_GNUC_UNUSED void *data,
 gboolean
 xp_library_add (XpLibrary *library, Entry *entry, GError **error)
 {
+  gboolean done = FALSE;
   entry->library = library;
-  if (library->transaction != NULL)
+  if (library->transaction != NULL && library->transaction->is_fini)
+    xp_owner_set_away (library->owner,
+                       entry->device != 0 ? xp_backend_name ((XpBackend) entry->device) : NULL,
+                       library->file, library->line, error);
+  else if (library->transaction != NULL)
     {
       /* Whoever counts what an owner has may be reading. */
       g_mutex_lock (&xp_table_lock);
@@ -184,12 +189,15 @@ xp_library_add (XpLibrary *library, Entry *entry, GError **error)
       g_ptr_array_add (library->transaction->added, entry);
       return TRUE;
     }
-  XpTransaction *transaction = xp_transaction_new ();
-  g_ptr_array_add (transaction->added, entry);
-  gboolean done = xp_transaction_commit (transaction, keep_entry, NULL, error);
-  xp_transaction_free (transaction);
-  xp_registrations_retire ();
-  xp_listeners_tell ();
+  else
+    {
+      XpTransaction *transaction = xp_transaction_new ();
+      g_ptr_array_add (transaction->added, entry);
+      done = xp_transaction_commit (transaction, keep_entry, NULL, error);
+      xp_transaction_free (transaction);
+      xp_registrations_retire ();
+      xp_listeners_tell ();
+    }
   if (!done)
     {
       Registration *registration = entry_free (entry);

@@ -48,6 +48,7 @@ typedef struct XpTransaction
   const char *given_back;
   XpOwner *loaded;  /* whom it brings as a whole, though it is away */
   uint64_t devices; /* bits reserved for it */
+  bool is_fini;     /* nothing may be added: its owner has left the table */
 } XpTransaction;
 
 XpTransaction *xp_transaction_new (void);
