@@ -399,6 +399,7 @@ xp_plugin_load (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
   struct stat status;
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
   xp_unload_drained (true);
@@ -432,6 +433,7 @@ XpPlugin *
 xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
 {
   g_return_val_if_fail (plugin != NULL && name != NULL, NULL);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
   g_mutex_lock (&xp_load_lock);

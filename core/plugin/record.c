@@ -317,6 +317,7 @@ foreign_owner (const void *address)
 static XpOwner *
 find_owner (const void *address)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   XpOwner *owner = owner_at (address);
   return owner != NULL ? owner : foreign_owner (address);
 }

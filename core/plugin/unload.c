@@ -7,7 +7,6 @@
 #include "value/storage.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 
 static double timeout_seconds = 10;
@@ -140,19 +139,9 @@ wait_for_threads (XpPlugin *plugin, double seconds)
   return TRUE;
 }
 
-static void
-restore_cancelling (const int *state)
-{
-  pthread_setcancelstate (*state, NULL);
-}
-
 gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
-  /* Whoever is cancelled here would leave the plugin half closed, and nobody else would close it.
-   */
-  __attribute__ ((cleanup (restore_cancelling))) int cancelling;
-  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancelling);
   xp_plugin_forget_memories (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;
@@ -177,6 +166,7 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
 void
 xp_unload_drained (bool wait)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (wait)
     g_mutex_lock (&xp_load_lock);
   else if (!g_mutex_trylock (&xp_load_lock))
@@ -196,6 +186,7 @@ gboolean
 xp_plugin_unload (XpPlugin *plugin, GError **error)
 {
   g_return_val_if_fail (plugin != NULL, FALSE);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return FALSE;
   xp_unload_drained (true);

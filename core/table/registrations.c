@@ -107,6 +107,7 @@ is_kernel (const XpKernel *kernel, void *data)
 void
 xp_registrations_retire (void)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   g_autoptr (GPtrArray) seen = g_ptr_array_new ();
   g_mutex_lock (&xp_retire_lock);
   g_mutex_lock (&xp_table_lock);

@@ -350,6 +350,20 @@ xp_threads_wait (XpKernelTest test, void *data, double seconds)
   return true;
 }
 
+int
+xp_thread_stop_cancelling (void)
+{
+  int before;
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &before);
+  return before;
+}
+
+void
+xp_thread_allow_cancelling (const int *before)
+{
+  pthread_setcancelstate (*before, NULL);
+}
+
 /* Whether this process may use membarrier; asked once, and again in the child of a fork. */
 static bool
 register_barrier (void)

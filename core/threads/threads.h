@@ -60,3 +60,9 @@ bool xp_threads_wait (XpKernelTest test, void *data, double seconds);
 bool xp_threads_any_inside (XpKernelTest test, void *data);
 
 unsigned xp_recursion_limit (void);
+
+/* XP_UNCANCELLED cancelling = xp_thread_stop_cancelling (): until the end of the scope the thread
+ * is not cancelled. Whoever were would leave a lock held, or a change half made, for ever. */
+int xp_thread_stop_cancelling (void);
+void xp_thread_allow_cancelling (const int *before);
+#define XP_UNCANCELLED __attribute__ ((cleanup (xp_thread_allow_cancelling), unused)) int

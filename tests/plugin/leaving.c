@@ -340,6 +340,62 @@ START_TEST (cancelled_while_it_waits)
 }
 END_TEST
 
+/* Each does what many a place to be cancelled at lies in. */
+static void
+load_first (void)
+{
+  g_autofree char *path = fixture_path ("first");
+  xp_plugin_load (path, NULL);
+}
+
+static void
+swap_first (void)
+{
+  g_autofree char *path = fixture_path ("second");
+  xp_plugin_swap (xp_plugin_find ("first"), path, NULL);
+}
+
+static void
+unload_second (void)
+{
+  xp_plugin_unload (xp_plugin_find ("second"), NULL);
+}
+
+static void *
+do_when_cancelled (void *data)
+{
+  void (*const *function) (void) = data;
+  pthread_cancel (pthread_self ());
+  (*function) ();
+  pthread_testcancel ();
+  return NULL;
+}
+
+static void
+run_cancelled (void (*function) (void))
+{
+  pthread_t thread;
+  void *result;
+  ck_assert_int_eq (pthread_create (&thread, NULL, do_when_cancelled, &function), 0);
+  ck_assert_int_eq (pthread_join (thread, &result), 0);
+  ck_assert_ptr_eq (result, PTHREAD_CANCELED);
+}
+
+START_TEST (cancelled_before_it_begins)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  run_cancelled (load_first);
+  assert_number (1);
+  run_cancelled (swap_first);
+  assert_number (2);
+  run_cancelled (unload_second);
+  ck_assert_ptr_null (xp_plugin_find ("second"));
+  assert_table (table);
+  unload (load_fixture ("first"));
+}
+END_TEST
+
 static int stop;
 
 static void
@@ -506,6 +562,7 @@ main (void)
   tcase_add_test (threads, while_another_thread_destroys);
   tcase_add_test (threads, from_inside_of_a_destroy_function);
   tcase_add_test (threads, cancelled_while_it_waits);
+  tcase_add_test (threads, cancelled_before_it_begins);
   tcase_add_test (threads, while_it_registers_and_releases);
   tcase_add_loop_test (threads, the_next_change_destroys, 0, XP_LENGTH (changes));
   suite_add_tcase (suite, threads);
