@@ -154,7 +154,10 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
       close_plugin (plugin);
       return TRUE;
     }
-  g_autofree char *reason = g_strdup_printf ("a thread did not leave its kernel within %g seconds",
+  g_autofree char *reason = g_strdup_printf ("a thread %s within %g seconds",
+                                             xp_threads_barrier ()
+                                                 ? "did not leave its kernel"
+                                                 : "made no call, since membarrier was forbidden,",
                                              timeout_seconds);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
   xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },

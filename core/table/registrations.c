@@ -114,10 +114,9 @@ xp_registrations_retire (void)
   for (unsigned i = 0; lingering != NULL && i < lingering->len; i++)
     g_ptr_array_add (seen, lingering->pdata[i]);
   g_mutex_unlock (&xp_table_lock);
-  if (seen->len > 0)
-    xp_threads_barrier ();
+  bool is_passed = seen->len == 0 || xp_threads_barrier ();
   for (unsigned i = 0; i < seen->len; i++)
-    if (xp_threads_any_inside (is_kernel, seen->pdata[i]))
+    if (!is_passed || xp_threads_any_inside (is_kernel, seen->pdata[i]))
       seen->pdata[i] = NULL;
   /* Others have added at the end only. */
   g_mutex_lock (&xp_table_lock);
@@ -126,6 +125,7 @@ xp_registrations_retire (void)
       take_off (i);
   g_mutex_unlock (&xp_table_lock);
   g_mutex_unlock (&xp_retire_lock);
+  xp_threads_tell ();
   for (unsigned i = 0; i < seen->len; i++)
     if (seen->pdata[i] != NULL)
       {
