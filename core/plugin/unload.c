@@ -132,9 +132,17 @@ close_plugin (XpPlugin *plugin)
 static gboolean
 wait_for_threads (XpPlugin *plugin, double seconds)
 {
-  g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
-  if (!xp_threads_wait (xp_kernels_contain, kernels, seconds))
-    return FALSE;
+  gint64 deadline = g_get_monotonic_time () + (gint64) (seconds * 1e6);
+  for (;;)
+    {
+      /* Anew from time to time: what is destroyed meanwhile leaves its address to another. */
+      g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
+      double left = (double) (deadline - g_get_monotonic_time ()) * 1e-6;
+      if (xp_threads_wait (xp_kernels_contain, kernels, CLAMP (left, 0, 0.1)))
+        break;
+      if (left <= 0)
+        return FALSE;
+    }
   xp_registrations_retire ();
   return TRUE;
 }

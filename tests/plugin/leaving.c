@@ -480,6 +480,101 @@ visit (XpCall *call, G_GNUC_UNUSED const XpValue *arguments, XpValue *results,
   return XP_OK;
 }
 
+/* --- The address of a kernel that is gone is that of another while an unload waits. --- */
+
+static const XpKernel *gone, *came;
+static int is_ready, may_call;
+
+static void
+stay_in_what_goes (void *guest)
+{
+  gone = xp_thread.top[-1].kernel;
+  guest_stay (guest);
+}
+
+static XpStatus
+stay_in_what_came (XpCall *call, const XpValue *arguments, XpValue *results, GError **error)
+{
+  came = xp_call_kernel (call);
+  return visit (call, arguments, results, error);
+}
+
+static void *
+call_when_told (G_GNUC_UNUSED void *data)
+{
+  GError *error = NULL;
+  call_number ("fixture::number", &error); /* has a record, which is an older one, from here on */
+  assert_no_error (error);
+  __atomic_store_n (&is_ready, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n (&may_call, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+  return call_other (NULL);
+}
+
+static void
+wait_until (const int *flag)
+{
+  while (!__atomic_load_n (flag, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+}
+
+/* glibc keeps some blocks of each size that it takes again for malloc() only. */
+static void
+fill_free_lists (void)
+{
+  XpLibrary *library = xp_library_new (XP_LIBRARY_KIND_IMPL, "fixture", "CPU", __FILE__, 1, NULL);
+  for (unsigned i = 0; i < 20; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("fill%u", i);
+      const XpImplementation kernel = {
+        .size = sizeof kernel, .name = name, .boxed = visit, .file = __FILE__
+      };
+      xp_library_impl (library, &kernel, NULL);
+    }
+  xp_library_free (library);
+}
+
+START_TEST (another_kernel_at_its_address)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late");
+  Guest in_what_goes = { 0 }, inside = { 0 }, in_what_came = { 0 };
+  LateVisit stay = { stay_in_what_goes, &in_what_goes };
+  in_what_came.thread = g_thread_new ("came", call_when_told, NULL);
+  wait_until (&is_ready);
+  released = open_filled (late_table (), &stay);
+  guest_enter (&in_what_goes, call_other);
+  release (NULL);
+  guest_enter (&inside, guest_visit);
+  GThread *thread = g_thread_new ("unload", unload_in_thread, plugin);
+  wait_for_state (plugin, XP_PLUGIN_DRAINING);
+  g_usleep (20000);
+  fill_free_lists ();
+  guest_leave (&in_what_goes);
+  XpLibrary *library = xp_library_new (XP_LIBRARY_KIND_IMPL, "fixture", "CPU", __FILE__, 1, &error);
+  XpImplementation kernel = { .size = sizeof kernel,
+                              .name = "elsewhere",
+                              .boxed = stay_in_what_came,
+                              .data = &in_what_came,
+                              .file = __FILE__ };
+  xp_library_impl (library, &kernel, &error); /* destroys what was left */
+  kernel.name = "other";
+  xp_library_impl (library, &kernel, &error);
+  assert_no_error (error);
+  __atomic_store_n (&may_call, 1, __ATOMIC_SEQ_CST);
+  wait_until (&in_what_came.inside);
+  guest_leave (&inside);
+  g_thread_join (thread);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+  ck_assert_ptr_eq (came, gone);
+#endif
+  guest_leave (&in_what_came);
+  xp_library_free (library);
+}
+END_TEST
+
 static XpLibrary *block;
 static XpPlugin *second;
 
@@ -564,6 +659,7 @@ main (void)
   tcase_add_test (threads, cancelled_while_it_waits);
   tcase_add_test (threads, cancelled_before_it_begins);
   tcase_add_test (threads, while_it_registers_and_releases);
+  tcase_add_test (threads, another_kernel_at_its_address);
   tcase_add_loop_test (threads, the_next_change_destroys, 0, XP_LENGTH (changes));
   suite_add_tcase (suite, threads);
   return run_suite (suite);
