@@ -84,8 +84,9 @@ xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  /* What it registers is dropped. */
+  /* What it registers is refused. */
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->is_fini = true;
   begin_running (plugin, transaction);
   plugin->fini ();
   end_running ();
@@ -424,6 +425,7 @@ xp_plugin_load (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
   struct stat status;
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
   xp_unload_drained (true);
@@ -457,6 +459,7 @@ XpPlugin *
 xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
 {
   g_return_val_if_fail (plugin != NULL && name != NULL, NULL);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
   xp_load_lock ();

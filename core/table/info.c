@@ -58,9 +58,9 @@ xp_table_row (const char *name)
 {
   g_return_val_if_fail (name != NULL, NULL);
   unsigned n_keys;
-  g_autofree XpKey *keys = xp_key_list (&n_keys);
   XpRowInfo *info = NULL;
   g_mutex_lock (&xp_table_lock);
+  g_autofree XpKey *keys = xp_key_list_with (xp_row_backends, &n_keys);
   const Row *row = xp_row_find (name);
   if (row != NULL && row_is_there (row))
     {

@@ -213,7 +213,7 @@ void xp_registration_free (Registration *registration);
 void xp_registration_linger (Registration *registration);
 /* Adds the kernels of those noted that are @owner's, under the lock. */
 void xp_registrations_lingering (const XpOwner *owner, GPtrArray *kernels);
-/* Frees those noted that no thread is inside; the others wait for the next time. Not under the
- * lock. */
+/* Frees those noted that no thread is inside; the others wait for the next time. Their plugins are
+ * pinned meanwhile. Not under the lock. */
 void xp_registrations_retire (void);
 extern GMutex xp_retire_lock;

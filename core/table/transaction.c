@@ -4,6 +4,7 @@
  */
 #include "table/transaction.h"
 #include "table/listeners.h"
+#include "threads/threads.h"
 #include "value/storage.h"
 
 #include <string.h>
@@ -394,6 +395,8 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
     }
   if (transaction->replaced != NULL)
     collect (transaction->replaced, transaction->removed);
+  if (transaction->giver != NULL && !xp_device_collect (transaction, error))
+    return FALSE;
   if (transaction->loaded != NULL)
     {
       g_ptr_array_set_size (transaction->added, 0);
@@ -490,6 +493,7 @@ gboolean
 xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
                        GError **error)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   Touched touched = { .rows = g_ptr_array_new (),
                       .warnings = g_ptr_array_new_with_free_func (override_free) };
   g_mutex_lock (&xp_table_lock);

@@ -329,6 +329,21 @@ START_TEST (forks)
 END_TEST
 
 /* Kernels for rows that are not there wait for them. */
+/* The linker's lock is held while a constructor runs: whoever registers meanwhile must do without.
+ */
+START_TEST (a_constructor_waits_for_a_thread_that_registers)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("threads");
+  ck_assert_ptr_nonnull (strstr (g_getenv ("FIXTURE_THREAD"),
+                                 "threads registers the device 'threaded', but it is not loaded"));
+  XpKey key;
+  ck_assert (!xp_key_parse ("threaded", &key, NULL));
+  assert_number (99);
+  unload (plugin);
+}
+END_TEST
+
 START_TEST (kernels_before_rows)
 {
   GError *error = NULL;
@@ -440,6 +455,7 @@ main (void)
   tcase_add_test (good, inode_is_used_again);
   tcase_add_test (good, second_chance);
   tcase_add_test (good, forks);
+  tcase_add_test (good, a_constructor_waits_for_a_thread_that_registers);
   tcase_add_test (good, kernels_before_rows);
   tcase_add_test (good, in_place);
   tcase_add_test (good, copies_of_the_dead);

@@ -233,6 +233,52 @@ START_TEST (the_table_is_sound_at_every_moment)
 }
 END_TEST
 
+/* A device comes with a kernel of op::foo and goes with it. */
+static void *
+churn_with_a_kernel (G_GNUC_UNUSED void *data)
+{
+  while (!__atomic_load_n (&is_over, __ATOMIC_RELAXED))
+    {
+      registered ("npu");
+      XpLibrary *block = impl_new ("op", "npu");
+      record_at (block, "foo", 1);
+      g_usleep (10); /* for others to look */
+      xp_library_free (block);
+      unregister ("npu");
+    }
+  return NULL;
+}
+
+/* What is registered to a key without a cell, of a device that was not there yet. */
+static bool
+has_a_cell (const XpRowInfo *info, XpKey key)
+{
+  for (unsigned i = 0; i < info->n_cells; i++)
+    if (info->cells[i].key == key)
+      return true;
+  return false;
+}
+
+START_TEST (a_row_is_of_one_moment)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("op");
+  define (rows, "foo(Tensor x) -> Tensor");
+  GThread *thread = g_thread_new ("churn", churn_with_a_kernel, NULL);
+  unsigned n_seen = 0;
+  gint64 end = g_get_monotonic_time () + G_TIME_SPAN_SECOND;
+  while (g_get_monotonic_time () < end)
+    {
+      XpRowInfo *info = xp_table_row ("op::foo");
+      for (unsigned i = 0; i < info->n_registrations; i++, n_seen++)
+        ck_assert (has_a_cell (info, info->registrations[i].key));
+      xp_row_info_free (info);
+    }
+  __atomic_store_n (&is_over, true, __ATOMIC_RELAXED);
+  g_thread_join (thread);
+  ck_assert_uint_gt (n_seen, 0);
+}
+END_TEST
+
 /* Whoever looked at the head of a row without kernels looks into the block that it gets. */
 START_TEST (a_block_has_a_stripe_for_every_backend_ever_seen)
 {
@@ -276,6 +322,7 @@ make_suite (void)
   tcase_add_test (devices, a_block_has_a_stripe_for_every_backend_ever_seen);
   tcase_add_test (devices, two_ask_for_one_name);
   tcase_add_test (devices, the_table_is_sound_at_every_moment);
+  tcase_add_test (devices, a_row_is_of_one_moment);
   suite_add_tcase (suite, devices);
   return suite;
 }
