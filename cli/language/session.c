@@ -162,6 +162,23 @@ run_swap (Session *session, const char *rest, GString *output, GError **error)
   return TRUE;
 }
 
+/* Prefers kernels, or no longer; without words it lists what is preferred. */
+static gboolean
+run_prefer (Session *session, const char *rest, GString *output, GError **error)
+{
+  g_auto (GStrv) words = split_words (rest, 0, NULL, error);
+  unsigned n = words != NULL ? g_strv_length (words) : 0;
+  bool removes = n > 0 && strcmp (words[0], "--remove") == 0;
+  if (words == NULL)
+    return FALSE;
+  if (n > (removes ? 2 : 1) || (removes && n < 2))
+    return set_syntax_error (error, "expected `prefer`, `prefer OPERATOR@PLUGIN/KEY` or "
+                                    "`prefer --remove OPERATOR@PLUGIN/KEY`");
+  if (n == 0)
+    append_report (session, output, xp_report_preferences ());
+  return n == 0 || (removes ? xp_unprefer (words[1], error) : xp_prefer (words[0], error));
+}
+
 /* --- Values. --- */
 
 static gboolean
@@ -278,9 +295,10 @@ static const struct
   const char *word;
   Statement run;
 } statements[] = {
-  { "load", run_load },          { "unload", run_unload }, { "swap", run_swap },
-  { "print", print_expression }, { "save", run_save },     { "keyset", run_keyset },
-  { "trace", run_trace },        { "time", run_time },     { "expect", session_expect },
+  { "load", run_load },         { "unload", run_unload },      { "swap", run_swap },
+  { "prefer", run_prefer },     { "print", print_expression }, { "save", run_save },
+  { "keyset", run_keyset },     { "trace", run_trace },        { "time", run_time },
+  { "expect", session_expect },
 };
 
 /* `dump aten::gelu` is what the program's command of that name gives. */
