@@ -19,6 +19,7 @@
 #include <crosspoint/plugin.h>
 #include <crosspoint/preference.h>
 #include <crosspoint/schema.h>
+#include <crosspoint/settings.h>
 #include <crosspoint/table.h>
 #include <crosspoint/tensor.h>
 #include <crosspoint/trace.h>

@@ -5,6 +5,7 @@
 #include "begin.h"
 #include "call/dispatch.h"
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -125,8 +126,7 @@ check_conflict (const XpPluginInfo *note, const XpPlugin *replaced, GError **err
 static gboolean
 open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **error)
 {
-  const char *in_place = g_getenv ("CROSSPOINT_LOAD_IN_PLACE");
-  plugin->is_copy = in_place == NULL || strcmp (in_place, "1") != 0;
+  plugin->is_copy = xp_setting_get_number ("load-in-place") == 0;
   char *path = plugin->is_copy ? xp_copy_make (fd, plugin->owner.name, error)
                                : g_strdup (plugin->note->path);
   if (path == NULL)
@@ -464,8 +464,8 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
 }
 
 /* In the order in which they are taken one inside the other. */
-static GMutex *const fork_locks[] = { &xp_load_lock, &xp_retire_lock, &xp_plugins_lock,
-                                      &xp_table_lock, &xp_backends_lock };
+static GMutex *const fork_locks[] = { &xp_load_lock,  &xp_retire_lock,   &xp_plugins_lock,
+                                      &xp_table_lock, &xp_backends_lock, &xp_settings_lock };
 
 /* A constructor, probe or fini that forks is part of what holds the load lock. */
 static unsigned

@@ -3,6 +3,7 @@
  * unload.c: out of the table, out of the threads, out of the process.
  */
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -10,13 +11,12 @@
 #include <pthread.h>
 #include <string.h>
 
-static double timeout_seconds = 10;
-
 void
 xp_set_unload_timeout (double seconds)
 {
   g_return_if_fail (seconds >= 0);
-  timeout_seconds = seconds;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  xp_setting_set ("unload-timeout", g_ascii_dtostr (text, sizeof text, seconds), NULL);
 }
 
 static gboolean
@@ -149,6 +149,7 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;
   g_mutex_unlock (&xp_load_lock);
+  double timeout_seconds = xp_setting_get_number ("unload-timeout");
   bool is_left = wait_for_threads (plugin, timeout_seconds);
   g_mutex_lock (&xp_load_lock);
   plugin->is_being_left = false;
