@@ -75,7 +75,8 @@ XpReport *report_table (char **arguments, GError **error);
 XpReport *report_has (char **arguments, GError **error);
 XpReport *report_replay (char **arguments, GError **error);
 
-extern const GOptionEntry call_options[], run_options[], gen_options[];
+extern const GOptionEntry call_options[], prefer_options[], run_options[], gen_options[];
 int command_call (const Settings *settings, char **arguments);
+int command_prefer (const Settings *settings, char **arguments);
 int command_run (const Settings *settings, char **arguments);
 int command_gen (const Settings *settings, char **arguments);

@@ -242,13 +242,13 @@ xp_ties_check (GError **error)
 XpOnTie
 xp_on_tie (void)
 {
+  xp_preferences_begin ();
   return __atomic_load_n (&on_tie, __ATOMIC_RELAXED);
 }
 
 gboolean
-xp_set_on_tie (XpOnTie policy, GError **error)
+xp_on_tie_set (XpOnTie policy, GError **error)
 {
-  g_return_val_if_fail (policy == XP_ON_TIE_NEWEST || policy == XP_ON_TIE_ERROR, FALSE);
   g_mutex_lock (&xp_table_lock);
   XpOnTie before = on_tie;
   __atomic_store_n (&on_tie, policy, __ATOMIC_RELAXED);
@@ -257,4 +257,11 @@ xp_set_on_tie (XpOnTie policy, GError **error)
     __atomic_store_n (&on_tie, before, __ATOMIC_RELAXED);
   g_mutex_unlock (&xp_table_lock);
   return done;
+}
+
+gboolean
+xp_set_on_tie (XpOnTie policy, GError **error)
+{
+  g_return_val_if_fail (policy == XP_ON_TIE_NEWEST || policy == XP_ON_TIE_ERROR, FALSE);
+  return xp_preferences_begin_change (error) && xp_on_tie_set (policy, error);
 }

@@ -49,10 +49,18 @@ xp_preference_canonical (const Preference *preference)
   return preference->text;
 }
 
+char *
+xp_preference_in_full (const char *text, GError **error)
+{
+  g_return_val_if_fail (text != NULL, NULL);
+  g_autoptr (Preference) preference = xp_preference_parse (text, NULL, error);
+  return preference != NULL ? g_steal_pointer (&preference->text) : NULL;
+}
+
 static gboolean
 set_no_preference (const char *text, const char *reason, GError **error)
 {
-  g_autofree char *valid = g_utf8_make_valid (text, LONGEST_TEXT);
+  g_autofree char *valid = g_utf8_make_valid (text, (gssize) MIN (strlen (text), LONGEST_TEXT));
   xp_error_set (
       error, XP_ERROR_INVALID_ARGUMENT, NULL,
       "'%s' is no preference: %s; expected PLUGIN, or OPERATOR@PLUGIN/KEY, as in openblas "
@@ -222,8 +230,37 @@ insert (Preference *preference, unsigned index, GError **error)
   return FALSE;
 }
 
+void (*xp_preferences_begin_hook) (void);
+
+void
+xp_preferences_begin (void)
+{
+  if (xp_preferences_begin_hook != NULL)
+    xp_preferences_begin_hook ();
+}
+
+gboolean
+xp_preferences_begin_change (GError **error)
+{
+  XpTransaction *transaction = xp_transaction_current ();
+  if (transaction == NULL)
+    {
+      xp_preferences_begin ();
+      return TRUE;
+    }
+  GError *local = NULL;
+  const char *owner = xp_transaction_current_owner ()->name;
+  xp_error_set (
+      &local, XP_ERROR_NESTED_LOAD, &(XpErrorDetails){ .plugin = (char *) owner },
+      "a constructor, probe or fini of %s changes what is preferred, or what happens at a "
+      "tie; that is for the user and the program",
+      owner);
+  xp_transaction_keep_error (transaction, local, error);
+  return FALSE;
+}
+
 static void
-begin_change (void)
+lock_list (void)
 {
   g_mutex_lock (&xp_table_lock);
   if (preferences == NULL)
@@ -234,10 +271,12 @@ gboolean
 xp_prefer (const char *text, GError **error)
 {
   g_return_val_if_fail (text != NULL, FALSE);
-  Preference *preference = xp_preference_parse (text, "program", error);
+  Preference *preference = xp_preferences_begin_change (error)
+                               ? xp_preference_parse (text, "program", error)
+                               : NULL;
   if (preference == NULL)
     return FALSE;
-  begin_change ();
+  lock_list ();
   gboolean done = insert (preference, 0, error);
   g_mutex_unlock (&xp_table_lock);
   return done;
@@ -264,10 +303,12 @@ gboolean
 xp_unprefer (const char *text, GError **error)
 {
   g_return_val_if_fail (text != NULL, FALSE);
-  g_autoptr (Preference) wanted = xp_preference_parse (text, "program", error);
+  g_autoptr (Preference) wanted = xp_preferences_begin_change (error)
+                                      ? xp_preference_parse (text, "program", error)
+                                      : NULL;
   if (wanted == NULL)
     return FALSE;
-  begin_change ();
+  lock_list ();
   unsigned i = 0;
   while (i < preferences->len
          && strcmp (((const Preference *) preferences->pdata[i])->text, wanted->text) != 0)
@@ -295,7 +336,7 @@ xp_preferences_add_settings (const char *const *texts, const char *source)
       Preference *preference = xp_preference_parse (*texts, source, &error);
       if (preference != NULL)
         {
-          begin_change ();
+          lock_list ();
           insert (preference, preferences->len, &error);
           g_mutex_unlock (&xp_table_lock);
         }
@@ -325,7 +366,8 @@ XpPreference *
 xp_preferences (unsigned *n_preferences)
 {
   g_return_val_if_fail (n_preferences != NULL, NULL);
-  begin_change ();
+  xp_preferences_begin ();
+  lock_list ();
   *n_preferences = preferences->len;
   XpPreference *infos = g_new0 (XpPreference, preferences->len + 1);
   for (unsigned i = 0; i < preferences->len; i++)

@@ -11,8 +11,10 @@
  * without an overload stands for all of its overloads; fallbacks have the operator `_`. What is not
  * loaded may be preferred: it counts when it comes.
  *
- * Preferences are a list, the strongest first. They choose between kernels of one key; which key's
- * kernel fills a cell, the rules of the table say (reference 3.1).
+ * Preferences are a list, the strongest first. It begins as the setting `prefer`, and ties are
+ * treated as the setting `on-tie` says (`settings.h`): both are read when the first plugin comes or
+ * one of these functions is called, whichever is earlier. They choose between kernels of one key;
+ * which key's kernel fills a cell, the rules of the table say (reference 3.1).
  */
 #ifndef XP_PREFERENCE_H
 #define XP_PREFERENCE_H
@@ -30,7 +32,8 @@ G_BEGIN_DECLS
  * with its old kernel or its new one. xp_unprefer() takes it back exactly.
  *
  * Errors: %XP_ERROR_INVALID_ARGUMENT for a text that is no preference; %XP_ERROR_PRIORITY_TIE where
- * ties are refused and this would make one. The table is then as it was.
+ * ties are refused and this would make one; %XP_ERROR_NESTED_LOAD from a constructor, probe or
+ * fini. The table is then as it was.
  *
  * Returns: %TRUE on success
  */
@@ -44,11 +47,22 @@ XP_PUBLIC gboolean xp_prefer (const char *text, GError **error);
  * Takes the strongest preference of that text out of the list, whoever has put it there.
  *
  * Errors: %XP_ERROR_INVALID_ARGUMENT where it is not in the list, with those that are, and for a
- * text that is no preference; %XP_ERROR_PRIORITY_TIE as xp_prefer().
+ * text that is no preference; %XP_ERROR_PRIORITY_TIE and %XP_ERROR_NESTED_LOAD as xp_prefer().
  *
  * Returns: %TRUE on success
  */
 XP_PUBLIC gboolean xp_unprefer (const char *text, GError **error);
+
+/**
+ * xp_preference_in_full:
+ * @text: a preference, in any of its forms
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT for a text that is no preference.
+ *
+ * Returns: (transfer full) (nullable): the form that lists show, `*@openblas` for `openblas`
+ */
+XP_PUBLIC char *xp_preference_in_full (const char *text, GError **error);
 
 /**
  * XpPreference:
@@ -98,8 +112,8 @@ typedef enum
  * @policy: what happens from now on; %XP_ON_TIE_NEWEST is the default
  * @error: return location for an error
  *
- * Errors: %XP_ERROR_PRIORITY_TIE where ties are to be refused and there is one already; the policy
- * then stays.
+ * Errors: %XP_ERROR_PRIORITY_TIE where ties are to be refused and there is one already, and
+ * %XP_ERROR_NESTED_LOAD as xp_prefer(); the policy then stays.
  *
  * Returns: %TRUE on success
  */
