@@ -113,6 +113,20 @@ START_TEST (a_load_that_would_tie)
 }
 END_TEST
 
+/* What is preferred is for the user and the program to say. */
+START_TEST (a_constructor_does_not_prefer_itself)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  assert_refused ("prefers", XP_ERROR_NESTED_LOAD, "prefers changes what is preferred");
+  assert_table (table);
+  unsigned n;
+  XpPreference *none = xp_preferences (&n);
+  ck_assert_uint_eq (n, 0);
+  xp_preferences_free (none, n);
+}
+END_TEST
+
 /* --- Settings. --- */
 
 START_TEST (settings_come_with_the_first_plugin)
@@ -179,6 +193,7 @@ main (void)
   tcase_add_test (tests, pain_19_three_on_one_cell_in_any_order);
   tcase_add_test (tests, one_message_for_a_load);
   tcase_add_test (tests, a_load_that_would_tie);
+  tcase_add_test (tests, a_constructor_does_not_prefer_itself);
   tcase_add_test (tests, settings_come_with_the_first_plugin);
   tcase_add_test (tests, the_program_comes_before_settings);
   suite_add_tcase (suite, tests);

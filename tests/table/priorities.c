@@ -113,7 +113,7 @@ END_TEST
 enum
 {
   N_OWNERS = 5,
-  N_SETS = 18,
+  N_SETS = 60,
   MOST_KERNELS = 4
 };
 
@@ -142,7 +142,7 @@ choose_part (GRand *random, Part *part)
   for (unsigned i = 0; i < part->n; i++)
     {
       part->keys[i] = shared_keys[g_rand_int_range (random, 0, G_N_ELEMENTS (shared_keys))];
-      part->is_fallback[i] = g_rand_int_range (random, 0, 3) == 0;
+      part->is_fallback[i] = g_rand_boolean (random);
       for (unsigned j = 0; j < i; j++)
         if (part->is_fallback[j] && part->keys[j] == part->keys[i])
           part->is_fallback[i] = false;
