@@ -113,7 +113,7 @@ END_TEST
 enum
 {
   N_OWNERS = 5,
-  N_SETS = 60,
+  N_SETS = 24,
   MOST_KERNELS = 4
 };
 
@@ -317,5 +317,6 @@ main (void)
   tcase_add_test (tests, any_order_gives_the_same_table);
   tcase_add_test (tests, a_higher_priority_is_no_override);
   suite_add_tcase (suite, tests);
+  tcase_set_timeout (tests, 60);
   return run_suite (suite);
 }

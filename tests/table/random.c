@@ -68,6 +68,25 @@ compare_cell (const Table *table, unsigned row, const Cell *expected, const XpCe
              found->location, found->plugin, found->is_fallthrough ? " fallthrough" : "");
 }
 
+/* The stack of a cell begins with what the cell holds, and nothing else of it is active. */
+static void
+compare_stack (const Table *table, unsigned row, XpKey key, const Cell *expected)
+{
+  GError *error = NULL;
+  g_autoptr (XpCellStack) stack = xp_table_cell (row_names[row], key, &error);
+  if (stack == NULL || stack->rule != expected->rule)
+    differs (table, row, "the stack of %s: %s", xp_key_name (key),
+             stack != NULL ? xp_rule_label (stack->rule) : error->message);
+  bool is_filled = expected->rule != XP_RULE_MISSING && expected->rule != XP_RULE_AMBIGUOUS;
+  for (unsigned i = 0; i < stack->n_candidates; i++)
+    if (stack->candidates[i].is_active != (i == 0 && is_filled))
+      differs (table, row, "the stack of %s: candidate %u", xp_key_name (key), i);
+  if (is_filled
+      && (stack->n_candidates == 0
+          || (expected->step != NULL && stack->candidates[0].line != expected->step->line)))
+    differs (table, row, "the stack of %s begins elsewhere", xp_key_name (key));
+}
+
 static void
 compare_row (const Table *table, unsigned row, Cells cells)
 {
@@ -88,6 +107,9 @@ compare_row (const Table *table, unsigned row, Cells cells)
         differs (table, row, "cell %u is %s", i, xp_key_name (info->cells[i].key));
       compare_cell (table, row, cell, &info->cells[i]);
     }
+  XpKey key = all_keys[g_rand_int_range (table->random, 0, (gint32) n_keys)];
+  int backend = xp_key_backend (key);
+  compare_stack (table, row, key, &cells[xp_key_functionality (key)][backend < 0 ? 0 : backend]);
 }
 
 /* --- Calls beside the model. --- */
