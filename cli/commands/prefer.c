@@ -95,7 +95,10 @@ change_file (const char *text, GError **error)
     g_key_file_remove_key (keys, group, "prefer", NULL);
   if (!write_file (keys, path, error))
     return NULL;
-  g_autofree char *line = g_strdup_printf ("%s: prefer=%s", path, after);
+  g_autofree char *environment = xp_setting_get_layer ("prefer", XP_SETTING_ENVIRONMENT);
+  g_autofree char *line = g_strdup_printf (
+      "%s: prefer=%s%s", path, after,
+      environment != NULL ? "\nCROSSPOINT_PREFER is set, and counts instead" : "");
   return xp_report_text ("written", line);
 }
 

@@ -108,6 +108,14 @@ START_TEST (the_order_of_loading_decides_nothing)
 }
 END_TEST
 
+static GLogWriterOutput
+count_message (G_GNUC_UNUSED GLogLevelFlags level, G_GNUC_UNUSED const GLogField *fields,
+               G_GNUC_UNUSED gsize n_fields, gpointer data)
+{
+  (*(unsigned *) data)++;
+  return G_LOG_WRITER_HANDLED;
+}
+
 /* --- Any plugins, any order. --- */
 
 enum
@@ -234,11 +242,12 @@ try_all_orders (const Part *parts, unsigned n)
       assert_table_is_sound ();
       n_orders++;
       n_done += done;
-      char *text = done ? free_text () : NULL;
+      g_autofree char *text = done ? free_text () : NULL;
       if (first == NULL)
-        first = text;
+        first = g_steal_pointer (&text);
       else if (done)
-        assert_text (text, first);
+        ck_assert_msg (strcmp (text, first) == 0, "found\n%.1500s\nand before\n%.1500s", text,
+                       first);
     }
   while (next_order (order, n));
   ck_assert (n_done == 0 || n_done == n_orders);
@@ -250,6 +259,8 @@ START_TEST (any_order_gives_the_same_table)
 {
   static const char *const openers[] = { "opener_low", "opener_middle", "opener_high",
                                          "opener_top" };
+  static unsigned n_messages; /* what one owner registers twice is told, and no matter here */
+  g_log_set_writer_func (count_message, &n_messages, NULL);
   GError *error = NULL;
   Part parts[N_OWNERS];
   GRand *random = g_rand_new_with_seed (7);
@@ -271,6 +282,10 @@ START_TEST (any_order_gives_the_same_table)
       n_free += is_free && n == N_OWNERS;
       n_tied += !is_free;
     }
+  /* Fallbacks of different keys that meet at one. */
+  const Part meeting[] = { { opener ("opener_middle"), 1, { XP_KEY_AutogradCPU }, { true } },
+                           { xp_library_new, 1, { XP_KEY_Autograd }, { true } } };
+  ck_assert (!try_all_orders (meeting, G_N_ELEMENTS (meeting)));
   ck_assert_uint_gt (n_free, 0);
   ck_assert_uint_gt (n_tied, 0);
   g_rand_free (random);
@@ -278,14 +293,6 @@ START_TEST (any_order_gives_the_same_table)
 END_TEST
 
 /* Neither priority replaces another, so nothing is overridden, and nothing is warned of. */
-static GLogWriterOutput
-count_message (G_GNUC_UNUSED GLogLevelFlags level, G_GNUC_UNUSED const GLogField *fields,
-               G_GNUC_UNUSED gsize n_fields, gpointer data)
-{
-  (*(unsigned *) data)++;
-  return G_LOG_WRITER_HANDLED;
-}
-
 START_TEST (a_higher_priority_is_no_override)
 {
   static unsigned n_messages;
