@@ -17,5 +17,6 @@ begin (void)
   xp_trace_begin_from_environment ();
   xp_plugin_records_begin ();
   xp_load_begin ();
+  xp_policy_begin ();
   xp_hints_begin ();
 }

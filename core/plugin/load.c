@@ -6,6 +6,7 @@
 #include "call/dispatch.h"
 #include "plugin/plugin.h"
 #include "plugin/settings.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -430,6 +431,7 @@ xp_plugin_load (const char *name, GError **error)
     return NULL;
   xp_unload_drained (true);
   xp_load_lock ();
+  xp_preferences_begin ();
   /* A name that is loaded is that plugin, wherever its file lies now. */
   XpPlugin *plugin = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
   g_autofree char *path = plugin == NULL ? xp_plugin_locate (name, error) : NULL;

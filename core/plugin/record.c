@@ -5,6 +5,7 @@
  */
 #include "begin.h"
 #include "plugin/plugin.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -322,6 +323,7 @@ foreign_owner (const char *name)
     }
   XpPlugin *plugin = xp_plugin_record (note, &status);
   plugin->is_foreign = true;
+  xp_preferences_begin ();
   xp_owner_open (&plugin->owner);
   __atomic_store_n (&plugin->load_count, 1, __ATOMIC_RELAXED);
   plugin->mapped_path = g_strdup (path);

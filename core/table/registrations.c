@@ -12,10 +12,11 @@ xp_registration_of (const XpKernel *kernel)
   return kernel_is_special (kernel) ? NULL : (const Registration *) kernel;
 }
 
-/* Higher priority first, then newer first. */
-static int
-compare_rank (const Registration *a, const Registration *b)
+int
+xp_rank_compare (const Registration *a, const Registration *b)
 {
+  if (a->preference != b->preference)
+    return a->preference > b->preference ? -1 : 1;
   if (a->priority != b->priority)
     return a->priority > b->priority ? -1 : 1;
   return a->sequence > b->sequence ? -1 : a->sequence < b->sequence;
@@ -29,7 +30,7 @@ xp_registrations_insert (GPtrArray *list, Registration *registration)
     {
       const Registration *other = list->pdata[at];
       int order = xp_key_compare (registration->key, other->key);
-      if (order < 0 || (order == 0 && compare_rank (registration, other) < 0))
+      if (order < 0 || (order == 0 && xp_rank_compare (registration, other) < 0))
         break;
     }
   g_ptr_array_insert (list, (int) at, registration);

@@ -114,5 +114,26 @@ gboolean xp_device_collect (XpTransaction *transaction, GError **error);
 /* The entry's device is its owner's from now on, under the lock. */
 void xp_device_set_owner (const Entry *entry);
 
+/* --- overrides.c: several plugins on one cell. --- */
+/* What was overridden in one transaction. */
+GPtrArray *xp_overrides_new (void);
+/* @registration has become active; @previous was, or NULL. */
+void xp_override_note (GPtrArray *overrides, const Registration *previous,
+                       const Registration *registration);
+/* Drops those that were told before, and remembers the others; under the lock. */
+void xp_overrides_keep_new (GPtrArray *overrides);
+/* Tells of them; not under the lock. */
+void xp_overrides_warn (const GPtrArray *overrides);
+/* Where ties are refused: whether @registration would tie with one in @list, where it may stand
+ * already; under the lock. */
+gboolean xp_tie_check (const GPtrArray *list, const Registration *registration, GError **error);
+/* The same for all that is in the table. */
+gboolean xp_ties_check (GError **error);
+
+/* Publishes @rows, which have changed, and all rows where the fallbacks have; xp_table_changed()
+ * ends it. Both under the lock. */
+void xp_rows_publish (const GPtrArray *rows, bool fallbacks, uint64_t devices_added);
+void xp_table_changed (void);
+
 /* How many rows and registrations of @owner are in the table. */
 void xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells);

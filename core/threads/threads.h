@@ -32,7 +32,9 @@ enum
 {
   XP_ATTENTION_TRACE = 1 << 0,
   /* Code of a plugin runs that may only register; every call fails. */
-  XP_ATTENTION_NO_CALLS = 1 << 1
+  XP_ATTENTION_NO_CALLS = 1 << 1,
+  /* It prefers kernels that need not be those of the table. */
+  XP_ATTENTION_PREFERENCES = 1 << 2
 };
 void xp_thread_set_attention (uint64_t bit, bool on);
 
