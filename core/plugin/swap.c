@@ -333,7 +333,7 @@ set_swapped_out (const XpSwap *swap)
 static void
 end_change (void)
 {
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
 }
@@ -344,9 +344,10 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, XpSwapFlags flags, unsigned 
 {
   static unsigned last_token;
   g_return_val_if_fail (plugin != NULL, NULL);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   XpSwap *swap = g_new0 (XpSwap, 1);
   *swap = (XpSwap){ .flags = flags, .old = plugin };
   swap->old_count = __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED);
@@ -485,9 +486,10 @@ undo (XpSwap *swap, GError **error)
 gboolean
 xp_plugin_undo (unsigned token, XpPlugin **old, XpPlugin **new_, GError **error)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return FALSE;
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   XpSwap *swap = find_swap (token, error);
   if (swap != NULL && old != NULL)
     *old = swap->old;

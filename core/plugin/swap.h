@@ -6,7 +6,7 @@
 
 #include "plugin/plugin.h"
 
-/* Under xp_load_lock. From the moment it is tried; then on the list of what can be undone. */
+/* Under the load lock. From the moment it is tried; then on the list of what can be undone. */
 struct XpSwap
 {
   XpSwap *next;
