@@ -174,6 +174,50 @@ START_TEST (memory_of_a_device_that_is_gone)
 }
 END_TEST
 
+static unsigned
+n_pins (XpPlugin *plugin)
+{
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+  return info->pin_count;
+}
+
+/* Tensors stay those of the plugin whose memory they have; new ones are of the new plugin. */
+START_TEST (a_swap_with_live_tensors)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *old = load_fixture ("device_memory");
+  XpDevice npu = { backend_named ("npu"), 0 };
+  g_autofree char *path = fixture_path ("device_memory_next");
+  XpTensor *first = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  XpPlugin *new_ = xp_plugin_swap (old, path, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  XpTensor *second = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (first, &error), 31);
+  ck_assert_uint_eq (n_pins (old), 1);
+  ck_assert_uint_eq (n_pins (new_), 1);
+
+  ck_assert (xp_plugin_undo (0, NULL, NULL, &error));
+  assert_no_error (error);
+  assert_state (new_, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  XpTensor *third = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  assert_no_error (error);
+  ck_assert_uint_eq (n_pins (old), 2);
+  ck_assert_int_eq (number_on (second, &error), 23);
+  xp_tensor_unref (second);
+  wait_for_state (new_, XP_PLUGIN_UNLOADED);
+  xp_tensor_unref (third);
+
+  new_ = xp_plugin_swap (old, path, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  unload (new_);
+  assert_state (old, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  xp_tensor_unref (first);
+  wait_for_state (old, XP_PLUGIN_UNLOADED);
+}
+END_TEST
+
 /* What comes with a load goes with it. */
 START_TEST (memory_when_the_next_plugin_fails)
 {

@@ -278,6 +278,7 @@ START_TEST (cascade)
   load_fixture ("neediest");
   unload (first);
   ck_assert (!xp_plugin_unload (first, &error));
+  load_fixture ("first");
   assert_error (error, XP_ERROR_IN_USE,
                 "first is required by needy: unload that first, or take it");
   ck_assert (xp_plugin_unload_cascade (first, &error));
