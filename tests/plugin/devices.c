@@ -215,6 +215,16 @@ START_TEST (a_swap_with_live_tensors)
   assert_state (old, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
   xp_tensor_unref (first);
   wait_for_state (old, XP_PLUGIN_UNLOADED);
+
+  /* Where the new one has no memory for the device, there is none. */
+  old = load_fixture ("device_memory");
+  npu.backend = backend_named ("npu");
+  g_autofree char *without = fixture_path ("device_next");
+  xp_plugin_swap (old, without, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  ck_assert_ptr_null (xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error));
+  g_clear_error (&error);
+  ck_assert_uint_eq (n_pins (old), 0);
 }
 END_TEST
 
@@ -362,6 +372,7 @@ make_suite (void)
   tcase_add_test (devices, a_failed_load_leaves_no_device);
   tcase_add_test (devices, nobody_sees_a_device_too_early);
   tcase_add_test (devices, a_swap_hands_the_device_on);
+  tcase_add_test (devices, a_swap_with_live_tensors);
   tcase_add_test (devices, memory_of_a_device_that_is_gone);
   tcase_add_test (devices, memory_when_the_next_plugin_fails);
   tcase_add_test (devices, a_resident_plugin_takes_its_device_up_again);
