@@ -195,9 +195,17 @@ run_swap (Session *session, const char *rest, GString *output, GError **error)
                                        error);
   XpPlugin *old = words != NULL ? find_loaded (words[0], error) : NULL;
   XpSwapFlags flags = (overlay ? XP_SWAP_OVERLAY : 0) | (force ? XP_SWAP_FORCE : 0);
-  XpPlugin *plugin = old != NULL ? xp_plugin_swap (old, words[1], flags, NULL, error) : NULL;
+  unsigned token = 0;
+  XpPlugin *plugin = old != NULL ? xp_plugin_swap (old, words[1], flags, &token, error) : NULL;
   if (plugin == NULL)
     return FALSE;
+  if (overlay)
+    {
+      g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin), beneath = xp_plugin_info (old);
+      append_line (session, output, "swap", "%s: loaded over %s; `undo %u` takes it away",
+                   info->name, beneath->name, token);
+      return TRUE;
+    }
   if (plugin != old)
     append_state (session, output, "swap", old);
   append_state (session, output, "swap", plugin);
