@@ -144,7 +144,10 @@ G_BEGIN_DECLS
      "A kernel failed without saying why, or broke a rule of the interface.",                      \
      "Report it to the plugin's author.")                                                          \
   _ (SYNTAX, "SyntaxError", "A statement or a value of the little language does not parse.",       \
-     "Correct it where the message points; docs/language.md describes the language.")
+     "Correct it where the message points; docs/language.md describes the language.")              \
+  _ (QUARANTINED, "RuntimeError",                                                                  \
+     "The plugin crashed, hung or ended its process when it was scanned.",                         \
+     "Build it again, or try it again with `crosspoint retry`.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**
