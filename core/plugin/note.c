@@ -349,8 +349,12 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
     if (machines[i].number == header.e_machine)
       machine = machines[i].name;
   g_free (reading->info->machine);
-  reading->info->machine = machine != NULL ? g_strdup (machine)
-                                           : g_strdup_printf ("machine %u", header.e_machine);
+  /* Of the 64-bit machines some run objects of 32 bits too, which we are none of. */
+  bool is_narrow = gelf_getclass (elf) == ELFCLASS32 && header.e_machine != EM_386
+                   && header.e_machine != EM_ARM;
+  reading->info->machine = machine != NULL
+                               ? g_strconcat (machine, is_narrow ? ", 32 bits" : "", NULL)
+                               : g_strdup_printf ("machine %u", header.e_machine);
   if (!is_whole (elf, &header, size))
     {
       xp_error_set (error, XP_ERROR_FILE_FORMAT, &(XpErrorDetails){ .plugin = (char *) path },
