@@ -108,6 +108,7 @@ add_missing (JsonBuilder *builder)
             continue;
           XpPluginInfo info = { .name = names[i],
                                 .version = (char *) "",
+                                .abi = (char *) "",
                                 .state = XP_PLUGIN_REJECTED,
                                 .reason = error->message,
                                 .error = xp_error_name ((XpError) error->code) };

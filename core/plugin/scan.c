@@ -368,6 +368,7 @@ xp_plugins_scan (const char *const *files, XpScanFlags flags, unsigned *n_plugin
   if (files == NULL)
     xp_cache_sweep ();
   *n_plugins = infos->len;
+  g_ptr_array_add (infos, NULL); /* so that no files are no error */
   g_ptr_array_set_free_func (infos, NULL);
   return (XpPluginInfo **) g_ptr_array_free (infos, FALSE);
 }

@@ -369,6 +369,7 @@ START_TEST (named_files)
   infos_free (infos, n);
   infos = xp_plugins_scan ((const char *const[]){ NULL }, XP_SCAN_NEW, &n, &error);
   assert_no_error (error);
+  ck_assert_ptr_nonnull (infos);
   ck_assert_uint_eq (n, 0);
   infos_free (infos, n);
 }
