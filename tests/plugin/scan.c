@@ -162,6 +162,46 @@ START_TEST (each_fault)
 }
 END_TEST
 
+/* Whether a process runs; one that is dead but not waited for does not. */
+static bool
+runs (const char *pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%s/stat", pid), *text = NULL;
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    return false;
+  const char *state = strrchr (text, ')');
+  return state != NULL && state[2] != 'Z' && state[2] != 'X';
+}
+
+/* Nothing that a plugin has started stays behind. */
+START_TEST (children_end_too)
+{
+  static const char *const fixtures[] = { "leaves_child", "leaves_child_and_crashes" };
+  for (unsigned i = 0; i < XP_LENGTH (fixtures); i++)
+    {
+      g_autofree char *path = scan_add (fixtures[i]), *pid = NULL;
+      g_autofree char *file = g_build_filename (scan_cache, fixtures[i], NULL);
+      g_setenv ("FIXTURE_CHILD", file, TRUE);
+      xp_plugin_info_free (scan_one (path, XP_SCAN_NEW));
+      ck_assert (g_file_get_contents (file, &pid, NULL, NULL));
+      /* It has been killed, which takes its time; the runner's watchdog limits it. */
+      while (runs (pid))
+        g_usleep (1000);
+    }
+}
+END_TEST
+
+/* Whoever wants warnings to be fatal does not mean the helper's. */
+START_TEST (warnings_are_no_faults)
+{
+  g_setenv ("G_DEBUG", "fatal-warnings", TRUE);
+  g_setenv ("CROSSPOINT_LOAD_IN_PLACE", "perhaps", TRUE);
+  g_autofree char *path = scan_add ("rows");
+  g_autoptr (XpPluginInfo) info = scan_one (path, XP_SCAN_NEW);
+  assert_found (info, XP_PLUGIN_AVAILABLE, NULL);
+}
+END_TEST
+
 static const char *const endless[] = { "hangs", "floods" };
 
 START_TEST (limit)
@@ -417,6 +457,8 @@ main (void)
   tcase_add_test (tests, requirements);
   tcase_add_loop_test (tests, each_fault, 0, (int) XP_LENGTH (faults));
   tcase_add_loop_test (tests, limit, 0, (int) XP_LENGTH (endless));
+  tcase_add_test (tests, children_end_too);
+  tcase_add_test (tests, warnings_are_no_faults);
   tcase_add_test (tests, status_is_not_kept);
   tcase_add_test (tests, pain_1_quarantined_without_reason);
   tcase_add_test (tests, another_chance);
