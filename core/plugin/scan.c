@@ -260,25 +260,46 @@ job_free (gpointer data)
   g_free (job);
 }
 
-/* Signals of the program are none of these threads' business. */
-static void
-run_job (gpointer data, G_GNUC_UNUSED gpointer unused)
+typedef struct
 {
-  Job *job = data;
-  sigset_t all, before;
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  job->finding = xp_scanner_run (job->helper, job->info, job->seconds, &job->is_final, &job->error);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  GPtrArray *jobs;
+  unsigned next; /* atomic */
+} Queue;
+
+static void *
+work (void *data)
+{
+  Queue *queue = data;
+  unsigned i;
+  while ((i = __atomic_fetch_add (&queue->next, 1, __ATOMIC_RELAXED)) < queue->jobs->len)
+    {
+      Job *job = queue->jobs->pdata[i];
+      job->finding = xp_scanner_run (job->helper, job->info, job->seconds, &job->is_final,
+                                     &job->error);
+    }
+  return NULL;
 }
 
+/* On threads of their own, which signals of the program are no business of. */
 static void
 run_jobs (GPtrArray *jobs)
 {
-  GThreadPool *pool = g_thread_pool_new (run_job, NULL, (int) g_get_num_processors (), FALSE, NULL);
-  for (unsigned i = 0; i < jobs->len; i++)
-    g_thread_pool_push (pool, jobs->pdata[i], NULL);
-  g_thread_pool_free (pool, FALSE, TRUE);
+  Queue queue = { jobs, 0 };
+  g_autoptr (GPtrArray) threads = g_ptr_array_new ();
+  sigset_t all, before;
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  for (unsigned i = 0; i < MIN (jobs->len, g_get_num_processors ()); i++)
+    {
+      GThread *thread = g_thread_try_new ("crosspoint-scan", work, &queue, NULL);
+      if (thread != NULL)
+        g_ptr_array_add (threads, thread);
+    }
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  if (threads->len == 0)
+    work (&queue);
+  for (unsigned i = 0; i < threads->len; i++)
+    g_thread_join (threads->pdata[i]);
 }
 
 /* Takes what the jobs have found, and keeps it. */
