@@ -55,6 +55,11 @@ gint64 get_number (JsonObject *object, const char *name);
 gboolean get_boolean (JsonObject *object, const char *name);
 JsonArray *get_array (JsonObject *object, const char *name);
 
+/* A number, or "lowest". */
+void add_priority (JsonBuilder *builder, int priority);
+/* The same as a text; (transfer full). */
+char *priority_of (JsonObject *object);
+
 /* ISO 8601; NULL for 0. */
 char *time_text (gint64 seconds);
 

@@ -10,6 +10,7 @@ static gboolean all;
 static gboolean again;
 static gboolean verbose;
 static gboolean fail_on_rejected;
+static gboolean pending;
 static gboolean owners;
 static gboolean computed;
 static char *schema_file;
@@ -33,6 +34,12 @@ const GOptionEntry scan_options[] = {
   { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
     "Show which cells are filled, and what was ignored", NULL },
   FAIL_ON_REJECTED,
+  { NULL },
+};
+
+const GOptionEntry ops_options[] = {
+  { "pending", 0, 0, G_OPTION_ARG_NONE, &pending,
+    "List kernels that wait for their operators to be defined instead", NULL },
   { NULL },
 };
 
@@ -99,7 +106,13 @@ report_paths (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 XpReport *
 report_ops (char **arguments, G_GNUC_UNUSED GError **error)
 {
-  return xp_report_operators (arguments[0]);
+  return pending ? xp_report_pending (arguments[0]) : xp_report_operators (arguments[0]);
+}
+
+XpReport *
+report_which (char **arguments, GError **error)
+{
+  return xp_report_which (arguments[0], arguments[1], error);
 }
 
 XpReport *
