@@ -50,6 +50,13 @@ xp_report_is_yes (const XpReport *report)
   return !report->is_no;
 }
 
+gboolean
+xp_report_has_rejected (const XpReport *report)
+{
+  g_return_val_if_fail (report != NULL, FALSE);
+  return report->has_rejected;
+}
+
 /* --- Printing. --- */
 
 static void
@@ -171,6 +178,13 @@ add_number (JsonBuilder *builder, const char *name, gint64 number)
 {
   json_builder_set_member_name (builder, name);
   json_builder_add_int_value (builder, number);
+}
+
+char *
+time_text (gint64 seconds)
+{
+  g_autoptr (GDateTime) time = seconds != 0 ? g_date_time_new_from_unix_utc (seconds) : NULL;
+  return time != NULL ? g_date_time_format_iso8601 (time) : NULL;
 }
 
 void

@@ -19,7 +19,8 @@ enum
 {
   EXIT_GOOD = 0,
   EXIT_NO = 1,
-  EXIT_USAGE = 2
+  EXIT_USAGE = 2,
+  EXIT_REJECTED = 3
 };
 
 /* Whether a command wants plugins loaded before it runs. */
@@ -62,8 +63,12 @@ GBytes *command_read (const char *path, const char *what, GError **error);
 /* reports.c */
 extern const GOptionEntry plugins_options[], ops_options[], schema_options[], dump_options[],
     has_options[];
-extern const GOptionEntry replay_options[];
+extern const GOptionEntry replay_options[], scan_options[];
+/* Whether the command was given --fail-on-rejected. */
+gboolean command_fails_on_rejected (void);
 XpReport *report_plugins (char **arguments, GError **error);
+XpReport *report_scan (char **arguments, GError **error);
+XpReport *report_retry (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
 XpReport *report_ops (char **arguments, GError **error);

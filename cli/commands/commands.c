@@ -16,6 +16,22 @@ static const GOptionEntry no_options[] = { { NULL } };
 const Command commands[] = {
   { "plugins", "[-a]", "Lists plugins: state, what they have in the table, file, reason.",
     "crosspoint plugins -a", LOADS_DEFAULT, 0, 0, plugins_options, report_plugins, NULL },
+  { "scan", "[-v] [DIRECTORY|FILE]…",
+    "Loads each plugin in a process of its own, and shows what it brings.",
+    "crosspoint scan -v\n\n"
+    "Without arguments it scans the search path, of a directory what is named NAME.so. Only files\n"
+    "whose note fits this machine and version are loaded. FOUND is the state that a load would\n"
+    "leave, or\n"
+    "  quarantined   it crashed, hung or ended its process: a load is refused until the file or\n"
+    "                what it requires has changed, or `crosspoint retry` has found it good\n"
+    "  not a plugin  another file, or a shared object without a Crosspoint note\n"
+    "  skipped       built for another machine\n"
+    "What was found is kept in the user's cache directory; `plugins`, `info` and the hints of "
+    "errors\n"
+    "use it. The setting scan-timeout (10 s) limits each file.",
+    LOADS_NOTHING, 0, ANY, scan_options, report_scan, NULL },
+  { "retry", "NAME|FILE", "Scans a quarantined plugin again; exits 1 if it is still not good.",
+    "crosspoint retry cpu", LOADS_NOTHING, 1, 1, no_options, report_retry, NULL },
   { "info", "NAME|FILE", "Shows what a plugin says about itself, without running it.",
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
   { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",

@@ -7,14 +7,33 @@
 #include <string.h>
 
 static gboolean all;
+static gboolean again;
+static gboolean verbose;
+static gboolean fail_on_rejected;
 static gboolean pending;
 static gboolean owners;
 static gboolean computed;
 static char *schema_file;
 static char *fallbacks_file;
 
+#define FAIL_ON_REJECTED                                                                           \
+  {                                                                                                \
+    "fail-on-rejected", 0, 0, G_OPTION_ARG_NONE, &fail_on_rejected,                                \
+        "Exit 3 if a plugin is rejected, failed or quarantined", NULL                              \
+  }
+
 const GOptionEntry plugins_options[] = {
-  { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also those that are there but not loaded", NULL },
+  { "all", 'a', 0, G_OPTION_ARG_NONE, &all,
+    "Also those that are there but not loaded; they are scanned", NULL },
+  FAIL_ON_REJECTED,
+  { NULL },
+};
+
+const GOptionEntry scan_options[] = {
+  { "again", 0, 0, G_OPTION_ARG_NONE, &again, "Also what was scanned and has not changed", NULL },
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
+    "Show which cells are filled, and what was ignored", NULL },
+  FAIL_ON_REJECTED,
   { NULL },
 };
 
@@ -51,6 +70,25 @@ XpReport *
 report_plugins (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 {
   return xp_report_plugins (all);
+}
+
+XpReport *
+report_scan (char **arguments, GError **error)
+{
+  return xp_report_scan ((const char *const *) arguments, again ? XP_SCAN_AGAIN : XP_SCAN_NEW,
+                         verbose, error);
+}
+
+XpReport *
+report_retry (char **arguments, GError **error)
+{
+  return xp_report_retry (arguments[0], error);
+}
+
+gboolean
+command_fails_on_rejected (void)
+{
+  return fail_on_rejected;
 }
 
 XpReport *

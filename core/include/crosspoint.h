@@ -18,6 +18,7 @@
 #include <crosspoint/loader.h>
 #include <crosspoint/plugin.h>
 #include <crosspoint/preference.h>
+#include <crosspoint/scan.h>
 #include <crosspoint/schema.h>
 #include <crosspoint/settings.h>
 #include <crosspoint/table.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * hints.c: what could be loaded to fill an empty cell, or to open a row, from the notes of the
- * plugins there are; and why those are not loaded that were tried.
+ * hints.c: what could be loaded to fill an empty cell, or to open a row, from what scans have found
+ * of the plugins there are, or else from their notes; and why those are not loaded that were tried.
+ * It never starts a scan.
  */
 #include "begin.h"
 #include "call/dispatch.h"
@@ -135,12 +136,60 @@ keep_those_that_know (XpPluginInfo **infos, unsigned n, const char *op, const ch
   return n_kept;
 }
 
+static void
+set_only (char ***texts, char *text)
+{
+  g_strfreev (*texts);
+  *texts = g_new0 (char *, 2);
+  (*texts)[0] = text;
+}
+
+/* Of a plugin that is not loaded but was scanned, everything is known: its note then says what it
+ * does for that operator, and nothing else. */
+static void
+know_kernels (XpPluginInfo *info, const char *op, const char *name_space, XpKey key)
+{
+  g_autoptr (XpCoverage) coverage = info->state != XP_PLUGIN_LOADED ? xp_scan_coverage (info)
+                                                                    : NULL;
+  if (coverage == NULL)
+    return;
+  set_only (&info->fills, NULL);
+  set_only (&info->kernels, NULL);
+  for (unsigned i = 0; i < coverage->n_cells && info->fills[0] == NULL; i++)
+    {
+      const XpCoverageCell *cell = &coverage->cells[i];
+      XpKey filled;
+      if (strcmp (cell->op, op) != 0 || cell->is_fallthrough
+          || !xp_key_parse (cell->key, &filled, NULL)
+          || !(filled == key || (xp_key_is_alias (filled) && xp_alias_contains (filled, key))))
+        continue;
+      set_only (&info->fills, g_strconcat (name_space, "/", cell->key, NULL));
+      set_only (&info->kernels, g_strdup (op));
+    }
+}
+
+/* The same of rows: without an overload, any overload will do. */
+static bool
+defines_row (const XpPluginInfo *info, const char *op, bool *is_known)
+{
+  g_autoptr (XpCoverage) coverage = xp_scan_coverage (info);
+  size_t n = strlen (op);
+  *is_known = coverage != NULL;
+  for (unsigned i = 0; *is_known && i < coverage->n_rows; i++)
+    if (strncmp (coverage->rows[i].name, op, n) == 0
+        && (coverage->rows[i].name[n] == '\0' || coverage->rows[i].name[n] == '.'))
+      return true;
+  return false;
+}
+
 static char *
 hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
 {
   unsigned n;
   XpPluginInfo **infos = xp_plugins_now (&n);
   g_autofree char *name_space = namespace_of (op);
+  for (unsigned i = 0; i < n; i++)
+    know_kernels (infos[i], op, name_space, key);
   n = keep_those_that_know (infos, n, op, name_space, key);
   qsort (infos, n, sizeof *infos, compare_priorities);
   GString *text = g_string_new (NULL);
@@ -164,8 +213,12 @@ hint_unknown_operator (const char *op, GPtrArray *candidates)
     {
       if (!g_strv_contains ((const char *const *) infos[i]->defines, name_space))
         continue;
-      g_autofree char *what = g_strdup_printf ("defines the namespace %s", name_space);
-      if (infos[i]->state != XP_PLUGIN_LOADED)
+      if (infos[i]->state == XP_PLUGIN_LOADED)
+        continue;
+      bool is_known, has_row = defines_row (infos[i], op, &is_known);
+      g_autofree char *what = has_row ? g_strdup_printf ("defines %s", op)
+                                      : g_strdup_printf ("defines the namespace %s", name_space);
+      if (has_row || !is_known)
         describe_absent (text, infos[i], what, candidates);
     }
   if (text->len == 0 && name_space[0] == '\0')

@@ -108,9 +108,17 @@ compare_infos (const void *a, const void *b)
   return order != 0 ? order : g_strcmp0 (x->path, y->path);
 }
 
-/* What a file on the search path is. */
-static XpPluginInfo *
-info_of_file (const char *path)
+void
+xp_plugin_info_reject (XpPluginInfo *info, const GError *reason)
+{
+  info->state = XP_PLUGIN_REJECTED;
+  info->error = reason->domain == XP_ERROR ? xp_error_name ((XpError) reason->code) : NULL;
+  g_free (info->reason);
+  info->reason = g_strdup (reason->message);
+}
+
+XpPluginInfo *
+xp_plugin_info_of_file (const char *path, bool by_name)
 {
   g_autoptr (GError) error = NULL;
   XpPluginInfo *info = xp_plugin_info_read (path, &error);
@@ -119,10 +127,9 @@ info_of_file (const char *path)
       g_autofree char *name = xp_note_name_of_file (path);
       info = xp_plugin_info_new (name, path);
     }
-  else if (info->state == XP_PLUGIN_REJECTED || xp_search_check_name (info, &error))
+  else if (info->state == XP_PLUGIN_REJECTED || !by_name || xp_search_check_name (info, &error))
     return info;
-  info->state = XP_PLUGIN_REJECTED;
-  info->reason = g_strdup (error->message);
+  xp_plugin_info_reject (info, error);
   return info;
 }
 
@@ -162,7 +169,11 @@ xp_plugins_now (unsigned *n_plugins)
     g_hash_table_add (known, ((XpPluginInfo *) infos->pdata[i])->path);
   for (unsigned i = 0; i < files->len; i++)
     if (!g_hash_table_contains (known, files->pdata[i]))
-      g_ptr_array_add (infos, info_of_file (files->pdata[i]));
+      {
+        XpPluginInfo *info = xp_plugin_info_of_file (files->pdata[i], true);
+        xp_scan_take_known (info);
+        g_ptr_array_add (infos, info);
+      }
   g_ptr_array_sort (infos, compare_infos);
   *n_plugins = infos->len;
   return (XpPluginInfo **) g_ptr_array_free (infos, FALSE);

@@ -244,6 +244,8 @@ state_of_error (const GError *error)
     case XP_ERROR_MISSING_CPU_FEATURE:
     case XP_ERROR_UNSAFE_FILE:
       return XP_PLUGIN_REJECTED;
+    case XP_ERROR_QUARANTINED:
+      return XP_PLUGIN_QUARANTINED;
     default:
       return XP_PLUGIN_FAILED;
     }
@@ -348,8 +350,8 @@ xp_load_file (const char *path, XpSwap *swap, GError **error)
   XpPluginInfo *note = xp_note_read (fd, path, error);
   if (note != NULL)
     {
-      gboolean may = xp_note_check (note, &local) && check_requirements (note, &local)
-                     && check_conflict (note, swap, &local);
+      gboolean may = xp_note_check (note, &local) && xp_scan_check (note, &local)
+                     && check_requirements (note, &local) && check_conflict (note, swap, &local);
       XpPlugin *mapped = may ? find_mapped (&status) : NULL;
       if (mapped != NULL)
         {

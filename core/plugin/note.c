@@ -349,11 +349,15 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
     if (machines[i].number == header.e_machine)
       machine = machines[i].name;
   g_free (reading->info->machine);
-  reading->info->machine = machine != NULL ? g_strdup (machine)
-                                           : g_strdup_printf ("machine %u", header.e_machine);
+  /* Of the 64-bit machines some run objects of 32 bits too, which we are none of. */
+  bool is_narrow = gelf_getclass (elf) == ELFCLASS32 && header.e_machine != EM_386
+                   && header.e_machine != EM_ARM;
+  reading->info->machine = machine != NULL
+                               ? g_strconcat (machine, is_narrow ? ", 32 bits" : "", NULL)
+                               : g_strdup_printf ("machine %u", header.e_machine);
   if (!is_whole (elf, &header, size))
     {
-      xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+      xp_error_set (error, XP_ERROR_FILE_FORMAT, &(XpErrorDetails){ .plugin = (char *) path },
                     "%s is no plugin: it is cut short, a part of it ends beyond its %" PRIu64
                     " bytes; build or copy it again",
                     path, size);
@@ -517,9 +521,6 @@ xp_plugin_info_read (const char *path, GError **error)
   g_autoptr (GError) reason = NULL;
   if (info != NULL
       && !(xp_file_is_trusted (path, &status, &reason) && xp_note_check (info, &reason)))
-    {
-      info->state = XP_PLUGIN_REJECTED;
-      info->reason = g_strdup (reason->message);
-    }
+    xp_plugin_info_reject (info, reason);
   return info;
 }

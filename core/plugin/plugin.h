@@ -7,7 +7,7 @@
 #include "table/listeners.h"
 #include "table/transaction.h"
 
-#include <crosspoint/loader.h>
+#include <crosspoint/scan.h>
 #include <sys/stat.h>
 
 /* swap.h */
@@ -67,6 +67,10 @@ void xp_plugin_set_range (XpPlugin *plugin);
 /* An optional entry point of the plugin itself, not of a library it depends on. */
 void *xp_plugin_entry_point (const XpPlugin *plugin, const char *name);
 /* --- info.c --- */
+/* What the file at @path is; with @by_name, as one of the search path, whose name must fit. */
+XpPluginInfo *xp_plugin_info_of_file (const char *path, bool by_name);
+/* The state is %XP_PLUGIN_REJECTED for that reason. */
+void xp_plugin_info_reject (XpPluginInfo *info, const GError *reason);
 /* An info of that name and file, all else empty. */
 XpPluginInfo *xp_plugin_info_new (const char *name, const char *path);
 /* xp_plugins() for those who may not wait. */
@@ -83,10 +87,20 @@ gboolean xp_file_is_trusted (const char *path, const struct stat *status, GError
 gboolean xp_note_check (const XpPluginInfo *info, GError **error);
 
 /* --- search.c --- */
+/* The directory that libcrosspoint lies in, with links followed; (transfer full) (nullable). */
+char *xp_search_own_directory (void);
 /* Whether a file of the search path, NAME.so, holds the plugin of that name. */
 gboolean xp_search_check_name (const XpPluginInfo *note, GError **error);
 /* The files on the search path, the first of each name; (element-type filename). */
 GPtrArray *xp_search_all (void);
+
+/* --- scan.c --- */
+/* Takes into @info, of a file that is not loaded, what the last scan has found of it. */
+void xp_scan_take_known (XpPluginInfo *info);
+/* What the file of that note brings, if it has been scanned and found good; (nullable). */
+XpCoverage *xp_scan_coverage (const XpPluginInfo *note);
+/* Refuses what is quarantined. */
+gboolean xp_scan_check (const XpPluginInfo *note, GError **error);
 
 /* --- copy.c --- */
 /* A copy of the open file under a name never used before, for dlopen. */

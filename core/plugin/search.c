@@ -37,12 +37,11 @@ add_setting (GArray *path, const char *setting, XpSettingLayer layer, const char
   return true;
 }
 
-/* The directory that libcrosspoint lies in, with links followed. */
-static char *
-own_directory (void)
+char *
+xp_search_own_directory (void)
 {
   Dl_info info;
-  if (dladdr ((void *) own_directory, &info) == 0 || info.dli_fname == NULL)
+  if (dladdr ((void *) xp_search_own_directory, &info) == 0 || info.dli_fname == NULL)
     return NULL;
   char *real = realpath (info.dli_fname, NULL);
   if (real == NULL)
@@ -62,7 +61,7 @@ add_standard (GArray *path)
                                                 NULL);
       add_directory (path, user, "user");
     }
-  g_autofree char *own = own_directory ();
+  g_autofree char *own = xp_search_own_directory ();
   g_autofree char *beside = own != NULL ? g_build_filename (own, "crosspoint", "plugins", NULL)
                                         : NULL;
   if (beside != NULL)

@@ -70,14 +70,23 @@ XP_PUBLIC void xp_report_write (XpReport *report, XpReportStyle style, XpReportW
  */
 XP_PUBLIC gboolean xp_report_is_yes (const XpReport *report);
 
+/**
+ * xp_report_has_rejected:
+ *
+ * Returns: whether @report shows a plugin that is rejected, failed or quarantined; files that are
+ * no plugins, or for another machine, do not count
+ */
+XP_PUBLIC gboolean xp_report_has_rejected (const XpReport *report);
+
 XP_PUBLIC void xp_report_free (XpReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpReport, xp_report_free)
 
 /**
  * xp_report_plugins:
- * @all: also those that are available but were never loaded
+ * @all: also those that are available but were never loaded, after xp_plugins_scan() of what is new
  *
- * Returns: (transfer full): a line for each plugin
+ * Returns: (transfer full): a line for each plugin, and for each that the setting `load` of the
+ *   user names and that is nowhere
  */
 XP_PUBLIC XpReport *xp_report_plugins (gboolean all);
 
@@ -93,6 +102,36 @@ XP_PUBLIC XpReport *xp_report_plugins (gboolean all);
  * Returns: (transfer full): the report
  */
 XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
+
+/**
+ * xp_report_scan:
+ * @places: (array zero-terminated=1) (nullable): names, files and directories; %NULL or none for
+ * the search path
+ * @flags: what to run
+ * @verbose: whether the text shows coverage and what was ignored
+ * @error: return location for an error
+ *
+ * xp_plugins_scan() of files, and of everything in directories that is named NAME.so.
+ *
+ * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_PLUGIN_NOT_FOUND, and those of xp_plugins_scan().
+ *
+ * Returns: (transfer full): a line for each file, and how many were what
+ */
+XP_PUBLIC XpReport *xp_report_scan (const char *const *places, XpScanFlags flags, gboolean verbose,
+                                    GError **error);
+
+/**
+ * xp_report_retry:
+ * @name: a name or a file
+ * @error: return location for an error
+ *
+ * Gives a quarantined plugin another chance.
+ *
+ * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, and those of xp_plugins_scan().
+ *
+ * Returns: (transfer full): what was found; no where it still cannot be loaded
+ */
+XP_PUBLIC XpReport *xp_report_retry (const char *name, GError **error);
 
 /**
  * xp_report_paths:

@@ -150,7 +150,10 @@ G_BEGIN_DECLS
      "Swap by force, if callers that were compiled for the old signature may fail.")               \
   _ (UNDO_STALE, "RuntimeError",                                                                   \
      "A swap cannot be undone: what came later stands in its cells, or it is no longer kept.",     \
-     "Take the later changes back first, or swap the other way round.")
+     "Take the later changes back first, or swap the other way round.")                            \
+  _ (QUARANTINED, "RuntimeError",                                                                  \
+     "The plugin crashed, hung or ended its process when it was scanned.",                         \
+     "Build it again, or try it again with `crosspoint retry`.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

@@ -32,7 +32,8 @@ typedef struct XpPlugin XpPlugin;
   _ (RETIRED, "retired", "its cells are gone; its file stays mapped, for a reason")                \
   _ (REJECTED, "rejected", "it was refused before any of its code ran")                            \
   _ (UNSUITABLE, "unsuitable", "its probe says that it cannot work here")                          \
-  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")
+  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")                \
+  _ (QUARANTINED, "quarantined", "it crashed, hung or ended its process when it was scanned")
 
 #define XP_PLUGIN_STATE_ENUMERATOR_(enumerator, name, meaning) XP_PLUGIN_##enumerator,
 typedef enum
@@ -55,12 +56,14 @@ XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
  * @build_id: (nullable): its build-id in hexadecimal
  * @state: where it is in its life
  * @reason: (nullable): why it is there
+ * @error: (nullable): the name of the error code of that, `WRONG_ABI`, where a file was refused
+ * @scanned: when the file was scanned, in seconds since 1970; 0 for one that is loaded, or was not
  * @resident: (nullable): why its file will stay mapped after unloading
  * @load_count: how often it is loaded
  * @pin_count: what keeps it mapped
  * @priority: the priority of what it registers
- * @n_rows: rows it defines now
- * @n_cells: kernels and fallbacks it has in the table now
+ * @n_rows: rows it defines now; of one that is not loaded, those that the scan has found
+ * @n_cells: kernels and fallbacks it has in the table now; or those that the scan has found
  * @requires: plugins it needs
  * @defines: namespaces it opens rows in
  * @fills: `namespace/key` it fills cells of
@@ -83,6 +86,8 @@ typedef struct
   XpPluginState state;
   int priority;
   char *reason;
+  const char *error;
+  gint64 scanned;
   char *resident;
   unsigned load_count;
   unsigned pin_count;
@@ -106,7 +111,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpPluginInfo, xp_plugin_info_free)
  * Reads the note of a file for any machine; runs nothing of it. A file that could not be loaded
  * here gives its info too, with state %XP_PLUGIN_REJECTED and the reason.
  *
- * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE.
+ * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_FILE_FORMAT for one that is cut
+ * short, %XP_ERROR_INVALID_NOTE.
  *
  * Returns: (transfer full): what its note says
  */
@@ -123,6 +129,7 @@ XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
  * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
  * %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
  * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
+ * %XP_ERROR_QUARANTINED, unless the setting `load-quarantined` is on, %XP_ERROR_FILE_FORMAT,
  * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, and those of xp_library_def()
  * and xp_library_impl().
  *

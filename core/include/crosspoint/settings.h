@@ -37,6 +37,8 @@ G_BEGIN_DECLS
      "how long unloading waits for the threads inside, in seconds")                                \
   _ ("scan-timeout", "CROSSPOINT_SCAN_TIMEOUT", SECONDS, "10",                                     \
      "how long a plugin may take to be scanned, in seconds")                                       \
+  _ ("load-quarantined", "CROSSPOINT_LOAD_QUARANTINED", SWITCH, "0",                               \
+     "whether plugins are loaded that crashed or hung when they were scanned")                     \
   _ ("load-in-place", "CROSSPOINT_LOAD_IN_PLACE", SWITCH, "0",                                     \
      "whether files are opened themselves, not private copies of them")                            \
   _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", NAMES, "",                                         \
