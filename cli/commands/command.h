@@ -61,10 +61,11 @@ GBytes *command_read (const char *path, const char *what, GError **error);
 
 /* reports.c */
 extern const GOptionEntry plugins_options[], schema_options[], dump_options[], has_options[];
-extern const GOptionEntry replay_options[];
+extern const GOptionEntry config_options[], replay_options[];
 XpReport *report_plugins (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
+XpReport *report_config (char **arguments, GError **error);
 XpReport *report_ops (char **arguments, GError **error);
 XpReport *report_keys (char **arguments, GError **error);
 XpReport *report_schema (char **arguments, GError **error);

@@ -20,6 +20,14 @@ const Command commands[] = {
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
   { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",
     LOADS_NOTHING, 0, 0, no_options, report_paths, NULL },
+  { "config", "[NAME [VALUE]] | --unset NAME",
+    "Shows settings and which layer set them, or writes one into the user's file.",
+    "crosspoint config load aten,cpu,sparse,meta,composite,openblas\n\n"
+    "The layers, the strongest first, are the program, the environment, the user's file, and what "
+    "is\n"
+    "built in. A value that begins with `-` stands after `--`: crosspoint config cpu-features -- "
+    "-avx512f\n",
+    LOADS_NOTHING, 0, 2, config_options, report_config, NULL },
   { "ops", "[GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
     "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, no_options, report_ops, NULL },
   { "keys", "", "Lists the columns: dispatch keys, the highest first.", "crosspoint keys",
@@ -147,6 +155,17 @@ unmark_numbers (char **words)
       memmove (*words, *words + 1, strlen (*words));
 }
 
+/* What stands behind the first `--` is an argument, whatever it begins with. */
+static void
+remove_separator (char **words)
+{
+  while (*words != NULL && strcmp (*words, "--") != 0)
+    words++;
+  g_free (*words);
+  for (; *words != NULL; words++)
+    words[0] = words[1];
+}
+
 char **
 command_parse (const Command *command, char **words, Settings *settings, GError **error)
 {
@@ -158,8 +177,7 @@ command_parse (const Command *command, char **words, Settings *settings, GError 
     return NULL;
   unmark_numbers (left);
   char **arguments = left[0] != NULL ? left + 1 : left;
-  if (arguments[0] != NULL && strcmp (arguments[0], "--") == 0)
-    arguments++;
+  remove_separator (arguments);
   unsigned n = g_strv_length (arguments);
   if (n < command->least || n > command->most)
     {

@@ -9,6 +9,7 @@
 static gboolean all;
 static gboolean owners;
 static gboolean computed;
+static gboolean unset;
 static char *schema_file;
 static char *fallbacks_file;
 
@@ -40,6 +41,11 @@ const GOptionEntry has_options[] = {
   { NULL },
 };
 
+const GOptionEntry config_options[] = {
+  { "unset", 0, 0, G_OPTION_ARG_NONE, &unset, "Take NAME out of the user's file", NULL },
+  { NULL },
+};
+
 XpReport *
 report_plugins (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 {
@@ -56,6 +62,23 @@ XpReport *
 report_paths (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 {
   return xp_report_paths ();
+}
+
+XpReport *
+report_config (char **arguments, GError **error)
+{
+  const char *name = arguments[0], *value = name != NULL ? arguments[1] : NULL;
+  if (unset && (name == NULL || value != NULL))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected one name with --unset, as in `config --unset load`");
+      return NULL;
+    }
+  if (name == NULL)
+    return xp_report_settings ();
+  if ((unset || value != NULL) && !xp_setting_save (name, value, error))
+    return NULL;
+  return xp_report_setting (name, error);
 }
 
 XpReport *

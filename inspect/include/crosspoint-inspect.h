@@ -102,6 +102,24 @@ XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
 XP_PUBLIC XpReport *xp_report_paths (void);
 
 /**
+ * xp_report_settings:
+ *
+ * Returns: (transfer full): every setting, its value, where that is from, its variable, its meaning
+ */
+XP_PUBLIC XpReport *xp_report_settings (void);
+
+/**
+ * xp_report_setting:
+ * @name: the name of a setting
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT, with all there are.
+ *
+ * Returns: (transfer full): its value in each layer, and which counts
+ */
+XP_PUBLIC XpReport *xp_report_setting (const char *name, GError **error);
+
+/**
  * xp_report_operators:
  * @pattern: (nullable): a glob, `aten::*add*`; %NULL for all
  *

@@ -145,6 +145,25 @@ XP_PUBLIC char **xp_setting_get_list (const char *name);
 XP_PUBLIC gboolean xp_setting_set (const char *name, const char *value, GError **error);
 
 /**
+ * xp_setting_save:
+ * @name: the name of a setting
+ * @value: (nullable): its value, or %NULL to take its line out
+ * @error: return location for an error
+ *
+ * Writes a setting into the user's file, which is replaced as a whole, with what else stands in it,
+ * comments too; makes the file and its directory where there are none. A value that the program or
+ * the environment gives still counts before it.
+ *
+ * Errors: those of xp_setting_set(), and %XP_ERROR_INVALID_ARGUMENT for a value of several lines;
+ * %XP_ERROR_FILE_FORMAT, if what is there is no file of settings, and %XP_ERROR_UNSAFE_FILE, if
+ * everyone may write to it, or the process has raised privileges; %XP_ERROR_FILE_IO. On all of
+ * them the file is as it was.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_setting_save (const char *name, const char *value, GError **error);
+
+/**
  * xp_settings_file:
  *
  * Returns: (transfer full): the user's file: CROSSPOINT_CONFIG, or `crosspoint/crosspoint.conf` in
