@@ -44,9 +44,12 @@ const Command commands[] = {
     "crosspoint dump aten::gelu", LOADS_DEFAULT, 1, 1, dump_options, report_dump, NULL },
   { "table", "OP", "Shows the kernel in each cell of a row, and the rule that filled it.",
     "crosspoint table aten::gelu", LOADS_DEFAULT, 1, 1, no_options, report_table, NULL },
-  { "has", "[--computed] OP… KEY…",
+  { "has", "[--computed] OP… KEY… | --needs FILE",
     "Tells whether kernels are there; exits 1 when one of them is not.",
-    "crosspoint has aten::gelu CPU", LOADS_DEFAULT, 2, ANY, has_options, report_has, NULL },
+    "crosspoint has aten::gelu CPU\n\n"
+    "With --needs the lines of FILE are an operator and a key each, and it prints those without a\n"
+    "kernel by any rule, and the plugins that may have one.\n",
+    LOADS_DEFAULT, 0, ANY, has_options, report_has, NULL },
   { "replay", "[--fallbacks FILE] FILE…",
     "Shows the computed tables of rows that PyTorch has dumped; `-` is standard input.",
     "crosspoint replay dump.txt\n\n"

@@ -285,6 +285,7 @@ state_of_error (const GError *error)
     case XP_ERROR_WRONG_MACHINE:
     case XP_ERROR_MISSING_CPU_FEATURE:
     case XP_ERROR_UNSAFE_FILE:
+    case XP_ERROR_DISABLED:
       return XP_PLUGIN_REJECTED;
     default:
       return XP_PLUGIN_FAILED;

@@ -13,12 +13,14 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
 typedef enum
 {
   KIND_PATHS, /* separated by colons */
   KIND_NAMES, /* separated by commas */
+  KIND_FEATURES,
   KIND_TIE,
   KIND_SECONDS,
   KIND_COUNT,
@@ -88,6 +90,8 @@ expected (Kind kind, const char *value)
                  : "a whole number from 0 to 65536";
     case KIND_SWITCH:
       return strcmp (value, "0") == 0 || strcmp (value, "1") == 0 ? "" : "0 or 1";
+    case KIND_FEATURES:
+      return xp_cpu_is_mask (value) ? "" : xp_cpu_mask_form;
     case KIND_PATHS:
     case KIND_NAMES:
       break;
@@ -432,6 +436,16 @@ source_of (unsigned i, XpSettingLayer layer)
     default:
       return g_strdup ("default");
     }
+}
+
+char *
+xp_setting_source (const char *name)
+{
+  g_return_val_if_fail (name != NULL && find (name) >= 0, NULL);
+  XpSettingLayer layer;
+  unsigned i = (unsigned) find (name);
+  g_free (value_between (i, XP_SETTING_PROGRAM, XP_SETTING_DEFAULT, &layer));
+  return source_of (i, layer);
 }
 
 XpSetting *

@@ -16,3 +16,6 @@ bool xp_environment_is_trusted (void);
 
 /* All names, separated by commas. */
 char *xp_setting_names (void);
+
+/* Where the value that counts is from: XpSetting.source. */
+char *xp_setting_source (const char *name);

@@ -97,7 +97,8 @@ XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
 /**
  * xp_report_paths:
  *
- * Returns: (transfer full): the directories that plugins are looked for in
+ * Returns: (transfer full): the directories that plugins are looked for in, with how many files
+ *   called NAME.so are there, and the user's file of settings
  */
 XP_PUBLIC XpReport *xp_report_paths (void);
 
@@ -200,6 +201,21 @@ typedef struct
   const char *name;
   GBytes *text;
 } XpReportInput;
+
+/**
+ * xp_report_needs:
+ * @input: lines `OPERATOR KEY`; what stands behind a `#` is a comment
+ * @error: return location for an error
+ *
+ * What of that is missing: the row, or a kernel by any rule in the cell (of an alias key, one that
+ * is registered under it), and the plugins that may bring it.
+ *
+ * Errors: %XP_ERROR_FILE_FORMAT for a line that is none of these, %XP_ERROR_UNKNOWN_KEY; with the
+ * line's number.
+ *
+ * Returns: (transfer full): what is missing; it is yes if nothing is
+ */
+XP_PUBLIC XpReport *xp_report_needs (const XpReportInput *input, GError **error);
 
 /**
  * xp_report_replay:

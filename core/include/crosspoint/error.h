@@ -144,7 +144,9 @@ G_BEGIN_DECLS
      "A kernel failed without saying why, or broke a rule of the interface.",                      \
      "Report it to the plugin's author.")                                                          \
   _ (SYNTAX, "SyntaxError", "A statement or a value of the little language does not parse.",       \
-     "Correct it where the message points; docs/language.md describes the language.")
+     "Correct it where the message points; docs/language.md describes the language.")              \
+  _ (DISABLED, "RuntimeError", "The setting `disable` names the plugin, so it is not loaded.",     \
+     "Take it out of the setting; `crosspoint config disable` shows where that is from.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

@@ -31,7 +31,8 @@ typedef struct XpPlugin XpPlugin;
   _ (RETIRED, "retired", "its cells are gone; its file stays mapped, for a reason")                \
   _ (REJECTED, "rejected", "it was refused before any of its code ran")                            \
   _ (UNSUITABLE, "unsuitable", "its probe says that it cannot work here")                          \
-  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")
+  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")                \
+  _ (PASSED_OVER, "passed over", "another variant of it is better here")
 
 #define XP_PLUGIN_STATE_ENUMERATOR_(enumerator, name, meaning) XP_PLUGIN_##enumerator,
 typedef enum
@@ -120,7 +121,7 @@ XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
  * Loads a plugin, or counts one load more of it.
  *
  * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
- * %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
+ * %XP_ERROR_DISABLED, %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
  * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
  * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, and those of xp_library_def()
  * and xp_library_impl().
@@ -195,6 +196,20 @@ XP_PUBLIC XpPluginState xp_plugin_state (XpPlugin *plugin);
  *   array with g_free()
  */
 XP_PUBLIC XpPluginInfo **xp_plugins (unsigned *n_plugins);
+
+/**
+ * xp_plugins_for:
+ * @op: an operator
+ * @key: a dispatch key, or an alias key
+ * @n_plugins: (out): how many
+ *
+ * Who would bring what a call lacks, by the notes of the plugins there are: those that open rows in
+ * the operator's namespace, if it has no schema, then those that may fill the cell, the likeliest
+ * first. None of them is loaded; state and reason tell which ones cannot be.
+ *
+ * Returns: (transfer full) (array length=n_plugins): free as those of xp_plugins()
+ */
+XP_PUBLIC XpPluginInfo **xp_plugins_for (const char *op, XpKey key, unsigned *n_plugins);
 
 /**
  * xp_set_unload_timeout:

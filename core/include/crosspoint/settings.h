@@ -27,7 +27,8 @@ G_BEGIN_DECLS
   _ ("plugin-system-path", "CROSSPOINT_PLUGIN_SYSTEM_PATH", PATHS, "",                             \
      "directories to look for plugins in instead of the standard ones")                            \
   _ ("load", "CROSSPOINT_LOAD", NAMES, "aten,cpu,sparse,meta,composite",                           \
-     "plugins that the program `crosspoint` loads by itself")                                      \
+     "plugins that the program `crosspoint` loads by itself; `default` stands for the built-in "   \
+     "ones")                                                                                       \
   _ ("disable", "CROSSPOINT_DISABLE", NAMES, "", "plugins that are never loaded; `*` and `?` fit") \
   _ ("prefer", "CROSSPOINT_PREFER", NAMES, "",                                                     \
      "whose kernels come first: PLUGIN or OPERATOR@PLUGIN/KEY, the strongest first")               \
@@ -39,7 +40,7 @@ G_BEGIN_DECLS
      "how long a plugin may take to be scanned, in seconds")                                       \
   _ ("load-in-place", "CROSSPOINT_LOAD_IN_PLACE", SWITCH, "0",                                     \
      "whether files are opened themselves, not private copies of them")                            \
-  _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", NAMES, "",                                         \
+  _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", FEATURES, "",                                      \
      "CPU features to do without, as in -avx512f")                                                 \
   _ ("num-threads", "CROSSPOINT_NUM_THREADS", COUNT, "0",                                          \
      "threads that a kernel may use; 0: as many as the process may use cores")                     \
