@@ -14,7 +14,7 @@
 static void
 add_directory (GArray *path, const char *directory, const char *source)
 {
-  /* A relative directory would be one of the working directory. */
+  /* Nothing, or, of XDG_DATA_HOME, one that would lie in the working directory. */
   if (!g_path_is_absolute (directory))
     return;
   XpSearchDirectory entry = { g_canonicalize_filename (directory, NULL), g_strdup (source),
@@ -30,11 +30,7 @@ add_setting (GArray *path, const char *setting, XpSettingLayer layer, const char
     return false;
   g_auto (GStrv) directories = g_strsplit (value, ":", -1);
   for (unsigned i = 0; directories[i] != NULL; i++)
-    if (directories[i][0] != '\0')
-      {
-        g_autofree char *absolute = g_canonicalize_filename (directories[i], NULL);
-        add_directory (path, absolute, source);
-      }
+    add_directory (path, directories[i], source);
   return true;
 }
 

@@ -71,6 +71,17 @@ find (const char *name)
   return -1;
 }
 
+/* One that is not would be another directory from each working directory. */
+static bool
+is_absolute (const char *paths)
+{
+  g_auto (GStrv) parts = g_strsplit (paths, ":", -1);
+  for (char **part = parts; *part != NULL; part++)
+    if ((*part)[0] != '\0' && !g_path_is_absolute (*part))
+      return false;
+  return true;
+}
+
 /* "", or what was expected. */
 static const char *
 expected (Kind kind, const char *value)
@@ -93,10 +104,11 @@ expected (Kind kind, const char *value)
     case KIND_FEATURES:
       return xp_cpu_is_mask (value) ? "" : xp_cpu_mask_form;
     case KIND_PATHS:
+      return is_absolute (value) ? "" : "absolute paths with a `:` between each two";
     case KIND_NAMES:
       break;
     }
-  return g_utf8_validate (value, -1, NULL) || kind == KIND_PATHS ? "" : "UTF-8 text";
+  return g_utf8_validate (value, -1, NULL) ? "" : "UTF-8 text";
 }
 
 static gboolean
