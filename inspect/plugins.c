@@ -79,7 +79,8 @@ xp_report_plugins (gboolean all)
   json_builder_begin_array (builder);
   for (unsigned i = 0; i < n; i++)
     {
-      if (all || infos[i]->state != XP_PLUGIN_AVAILABLE)
+      if (all
+          || (infos[i]->state != XP_PLUGIN_AVAILABLE && infos[i]->state != XP_PLUGIN_PASSED_OVER))
         add_info (builder, infos[i]);
       xp_plugin_info_free (infos[i]);
     }

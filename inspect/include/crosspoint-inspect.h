@@ -75,7 +75,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpReport, xp_report_free)
 
 /**
  * xp_report_plugins:
- * @all: also those that are available but were never loaded
+ * @all: also those that are available but were never loaded, or passed over for another variant
  *
  * Returns: (transfer full): a line for each plugin
  */

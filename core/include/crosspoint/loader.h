@@ -118,7 +118,9 @@ XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
  *   it
  * @error: return location for an error
  *
- * Loads a plugin, or counts one load more of it.
+ * Loads a plugin, or counts one load more of it. Of the variants NAME.LEVEL.so beside NAME.so (see
+ * docs/plugins.md) a name loads the best that this machine runs. A plugin that cannot be loaded is
+ * remembered: a later error that it could have prevented repeats why.
  *
  * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
  * %XP_ERROR_DISABLED, %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
@@ -236,8 +238,8 @@ typedef struct
  *
  * Where a plugin given by name is looked for, in order: CROSSPOINT_PLUGIN_PATH; then
  * CROSSPOINT_PLUGIN_SYSTEM_PATH alone where it is set, else the user's data directory, the
- * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. Never the working
- * directory; the environment is not read in a process with raised privileges.
+ * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. All of them are
+ * absolute, and never the working directory; the environment is not read in a process with raised privileges.
  *
  * Returns: (transfer full) (array length=n_directories): free with xp_search_directories_free()
  */
