@@ -17,6 +17,7 @@
 #include <crosspoint/library.h>
 #include <crosspoint/loader.h>
 #include <crosspoint/plugin.h>
+#include <crosspoint/preference.h>
 #include <crosspoint/schema.h>
 #include <crosspoint/settings.h>
 #include <crosspoint/table.h>

@@ -6,6 +6,7 @@
 #include "call/dispatch.h"
 #include "plugin/plugin.h"
 #include "plugin/settings.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -16,8 +17,34 @@
 #include <string.h>
 #include <unistd.h>
 
+static GMutex load_lock;
+static __thread bool has_load_lock;
+
 /* Set while code of a plugin runs that may only register. */
 static __thread const XpPlugin *running;
+
+void
+xp_load_lock (void)
+{
+  g_mutex_lock (&load_lock);
+  has_load_lock = true;
+}
+
+bool
+xp_load_trylock (void)
+{
+  if (!g_mutex_trylock (&load_lock))
+    return false;
+  has_load_lock = true;
+  return true;
+}
+
+void
+xp_load_unlock (void)
+{
+  has_load_lock = false;
+  g_mutex_unlock (&load_lock);
+}
 
 /* The constructor gets the error, and so does whoever loads. */
 bool
@@ -58,8 +85,9 @@ xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  /* What it registers is dropped. */
+  /* What it registers is refused. */
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->is_fini = true;
   begin_running (plugin, transaction);
   plugin->fini ();
   end_running ();
@@ -414,10 +442,12 @@ xp_plugin_load (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
   struct stat status;
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
   xp_unload_drained (true);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
+  xp_preferences_begin ();
   /* A name that is loaded is that plugin, wherever its file lies now. */
   XpPlugin *plugin = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
   g_autofree char *path = plugin == NULL ? xp_plugin_locate (name, error) : NULL;
@@ -427,7 +457,7 @@ xp_plugin_load (const char *name, GError **error)
     __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
   else if (path != NULL)
     plugin = xp_load_file (path, NULL, error);
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return plugin;
@@ -447,9 +477,10 @@ XpPlugin *
 xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
 {
   g_return_val_if_fail (plugin != NULL && name != NULL, NULL);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   XpPlugin *successor = NULL;
   /* A name that is loaded is that plugin, and its own name is its own file, built again. */
   XpPlugin *named = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
@@ -473,21 +504,21 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
       if (!xp_unload_finish (plugin, error))
         successor = NULL;
     }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return successor;
 }
 
 /* In the order in which they are taken one inside the other. */
-static GMutex *const fork_locks[] = { &xp_load_lock,  &xp_retire_lock,   &xp_plugins_lock,
+static GMutex *const fork_locks[] = { &load_lock,     &xp_retire_lock,   &xp_plugins_lock,
                                       &xp_table_lock, &xp_backends_lock, &xp_settings_lock };
 
-/* A constructor, probe or fini that forks is part of what holds the load lock. */
+/* Code of a plugin that forks while it is loaded or closed is part of what holds the load lock. */
 static unsigned
 first_fork_lock (void)
 {
-  return running != NULL ? 1 : 0;
+  return has_load_lock ? 1 : 0;
 }
 
 static void
