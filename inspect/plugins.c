@@ -120,7 +120,7 @@ add_missing (JsonBuilder *builder)
 static gboolean
 is_quiet (const XpPluginInfo *info)
 {
-  return info->state == XP_PLUGIN_AVAILABLE
+  return info->state == XP_PLUGIN_AVAILABLE || info->state == XP_PLUGIN_PASSED_OVER
          || (info->state == XP_PLUGIN_UNSUITABLE && info->scanned != 0);
 }
 
@@ -228,7 +228,9 @@ find_info (const char *name)
     {
       gboolean matches = path != NULL ? g_strcmp0 (infos[i]->path, path) == 0
                                       : strcmp (infos[i]->name, name) == 0;
-      if (matches && (found == NULL || infos[i]->state == XP_PLUGIN_LOADED))
+      if (matches
+          && (found == NULL || found->state == XP_PLUGIN_PASSED_OVER
+              || infos[i]->state == XP_PLUGIN_LOADED))
         {
           xp_plugin_info_free (found);
           found = infos[i];
@@ -268,15 +270,34 @@ xp_report_plugin (const char *name, GError **error)
 static void
 paths_text (JsonNode *model, GString *text, gboolean colour)
 {
-  JsonArray *paths = get_array (json_node_get_object (model), "paths");
+  JsonObject *object = json_node_get_object (model);
+  JsonArray *paths = get_array (object, "paths");
   for (unsigned i = 0; i < json_array_get_length (paths); i++)
     {
       JsonObject *path = json_array_get_object_element (paths, i);
       gboolean exists = get_boolean (path, "exists");
-      g_string_append_printf (text, "%s%s  (%s%s)%s\n", exists ? "" : dim (colour),
+      gint64 n = get_number (path, "files");
+      g_autofree char *count = g_strdup_printf ("%" G_GINT64_FORMAT " file%s", n,
+                                                n == 1 ? "" : "s");
+      g_string_append_printf (text, "%s%s  (%s, %s)%s\n", exists ? "" : dim (colour),
                               get_text (path, "path"), get_text (path, "source"),
-                              exists ? "" : ", does not exist", exists ? "" : plain (colour));
+                              exists ? count : "does not exist", exists ? "" : plain (colour));
     }
+  JsonObject *settings = json_object_get_object_member (object, "settings");
+  g_string_append_printf (text, "settings: %s%s\n", get_text (settings, "path"),
+                          get_boolean (settings, "exists") ? "" : "  (does not exist)");
+}
+
+/* How many files in @directory are called as plugins are. */
+static gint64
+count_files (const char *directory)
+{
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, NULL);
+  const char *name;
+  gint64 n = 0;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    n += g_str_has_suffix (name, ".so");
+  return n;
 }
 
 XpReport *
@@ -284,6 +305,7 @@ xp_report_paths (void)
 {
   unsigned n;
   XpSearchDirectory *directories = xp_plugin_search_path (&n);
+  g_autofree char *settings = xp_settings_file ();
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
   json_builder_set_member_name (builder, "paths");
@@ -294,9 +316,15 @@ xp_report_paths (void)
       add_text (builder, "path", directories[i].path);
       add_text (builder, "source", directories[i].source);
       add_boolean (builder, "exists", directories[i].exists);
+      add_number (builder, "files", count_files (directories[i].path));
       json_builder_end_object (builder);
     }
   json_builder_end_array (builder);
+  json_builder_set_member_name (builder, "settings");
+  json_builder_begin_object (builder);
+  add_text (builder, "path", settings);
+  add_boolean (builder, "exists", g_file_test (settings, G_FILE_TEST_EXISTS));
+  json_builder_end_object (builder);
   json_builder_end_object (builder);
   xp_search_directories_free (directories, n);
   return report_new (builder, paths_text);

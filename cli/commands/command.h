@@ -63,7 +63,7 @@ GBytes *command_read (const char *path, const char *what, GError **error);
 /* reports.c */
 extern const GOptionEntry plugins_options[], ops_options[], schema_options[], dump_options[],
     has_options[];
-extern const GOptionEntry replay_options[], scan_options[];
+extern const GOptionEntry config_options[], replay_options[], scan_options[];
 /* Whether the command was given --fail-on-rejected. */
 gboolean command_fails_on_rejected (void);
 XpReport *report_plugins (char **arguments, GError **error);
@@ -71,6 +71,7 @@ XpReport *report_scan (char **arguments, GError **error);
 XpReport *report_retry (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
+XpReport *report_config (char **arguments, GError **error);
 XpReport *report_ops (char **arguments, GError **error);
 XpReport *report_which (char **arguments, GError **error);
 XpReport *report_keys (char **arguments, GError **error);

@@ -36,6 +36,14 @@ const Command commands[] = {
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
   { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",
     LOADS_NOTHING, 0, 0, no_options, report_paths, NULL },
+  { "config", "[NAME [VALUE]] | --unset NAME",
+    "Shows settings and which layer set them, or writes one into the user's file.",
+    "crosspoint config load aten,cpu,sparse,meta,composite,openblas\n\n"
+    "The layers, the strongest first, are the program, the environment, the user's file, and what "
+    "is\n"
+    "built in. A value that begins with `-` stands after `--`: crosspoint config cpu-features -- "
+    "-avx512f\n",
+    LOADS_NOTHING, 0, 2, config_options, report_config, NULL },
   { "ops", "[--pending] [GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
     "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, ops_options, report_ops, NULL },
   { "which", "OP KEY", "Shows who fills a cell, who would otherwise, and what decided.",
@@ -54,9 +62,12 @@ const Command commands[] = {
     "crosspoint dump aten::gelu", LOADS_DEFAULT, 1, 1, dump_options, report_dump, NULL },
   { "table", "OP", "Shows the kernel in each cell of a row, and the rule that filled it.",
     "crosspoint table aten::gelu", LOADS_DEFAULT, 1, 1, no_options, report_table, NULL },
-  { "has", "[--computed] OP… KEY…",
+  { "has", "[--computed] OP… KEY… | --needs FILE",
     "Tells whether kernels are there; exits 1 when one of them is not.",
-    "crosspoint has aten::gelu CPU", LOADS_DEFAULT, 2, ANY, has_options, report_has, NULL },
+    "crosspoint has aten::gelu CPU\n\n"
+    "With --needs the lines of FILE are an operator and a key each, and it prints those without a\n"
+    "kernel by any rule, and the plugins that may have one.\n",
+    LOADS_DEFAULT, 0, ANY, has_options, report_has, NULL },
   { "replay", "[--fallbacks FILE] FILE…",
     "Shows the computed tables of rows that PyTorch has dumped; `-` is standard input.",
     "crosspoint replay dump.txt\n\n"
@@ -174,6 +185,17 @@ unmark_numbers (char **words)
       memmove (*words, *words + 1, strlen (*words));
 }
 
+/* What stands behind the first `--` is an argument, whatever it begins with. */
+static void
+remove_separator (char **words)
+{
+  while (*words != NULL && strcmp (*words, "--") != 0)
+    words++;
+  g_free (*words);
+  for (; *words != NULL; words++)
+    words[0] = words[1];
+}
+
 char **
 command_parse (const Command *command, char **words, Settings *settings, GError **error)
 {
@@ -185,8 +207,7 @@ command_parse (const Command *command, char **words, Settings *settings, GError 
     return NULL;
   unmark_numbers (left);
   char **arguments = left[0] != NULL ? left + 1 : left;
-  if (arguments[0] != NULL && strcmp (arguments[0], "--") == 0)
-    arguments++;
+  remove_separator (arguments);
   unsigned n = g_strv_length (arguments);
   if (n < command->least || n > command->most)
     {

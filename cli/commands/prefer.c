@@ -5,7 +5,6 @@
 #include "commands/command.h"
 #include "output.h"
 
-#include <errno.h>
 #include <string.h>
 
 static gboolean removes;
@@ -14,42 +13,6 @@ const GOptionEntry prefer_options[] = {
   { "remove", 0, 0, G_OPTION_ARG_NONE, &removes, "Take it out of the user's file again", NULL },
   { NULL },
 };
-
-static const char group[] = "crosspoint";
-
-static gboolean
-read_file (GKeyFile *keys, const char *path, GError **error)
-{
-  g_autoptr (GError) reason = NULL;
-  if (g_key_file_load_from_file (keys, path, G_KEY_FILE_KEEP_COMMENTS, &reason)
-      || g_error_matches (reason, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-    return TRUE;
-  xp_error_set (error, reason->domain == G_FILE_ERROR ? XP_ERROR_FILE_IO : XP_ERROR_FILE_FORMAT,
-                NULL, "%s is left as it is: %s", path, reason->message);
-  return FALSE;
-}
-
-/* As a whole or not at all: it is written beside the file, which it then replaces. */
-static gboolean
-write_file (GKeyFile *keys, const char *path, GError **error)
-{
-  gsize length;
-  g_autoptr (GError) reason = NULL;
-  g_autofree char *folder = g_path_get_dirname (path);
-  g_autofree char *text = g_key_file_to_data (keys, &length, NULL);
-  if (g_mkdir_with_parents (folder, 0700) != 0)
-    {
-      xp_error_set (error, XP_ERROR_FILE_IO, NULL, "the folder %s cannot be made: %s", folder,
-                    g_strerror (errno));
-      return FALSE;
-    }
-  if (g_file_set_contents_full (path, text, (gssize) length,
-                                G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0644,
-                                &reason))
-    return TRUE;
-  xp_error_set (error, XP_ERROR_FILE_IO, NULL, "%s is left as it is: %s", path, reason->message);
-  return FALSE;
-}
 
 /* What the file prefers, but for the first that means the same as @full where that is removed. */
 static char *
@@ -75,13 +38,12 @@ edit_list (const char *before, const char *full, gboolean *was_there)
 static XpReport *
 change_file (const char *text, GError **error)
 {
-  g_autoptr (GKeyFile) keys = g_key_file_new ();
   g_autofree char *path = xp_settings_file ();
   g_autofree char *full = xp_preference_in_full (text, error);
-  if (full == NULL || !read_file (keys, path, error))
+  if (full == NULL)
     return NULL;
   gboolean was_there;
-  g_autofree char *before = g_key_file_get_value (keys, group, "prefer", NULL);
+  g_autofree char *before = xp_setting_get_layer ("prefer", XP_SETTING_FILE);
   g_autofree char *after = edit_list (before, full, &was_there);
   if (removes && !was_there)
     {
@@ -89,11 +51,7 @@ change_file (const char *text, GError **error)
                     path, full, before != NULL ? before : "nothing");
       return NULL;
     }
-  if (after[0] != '\0')
-    g_key_file_set_value (keys, group, "prefer", after);
-  else
-    g_key_file_remove_key (keys, group, "prefer", NULL);
-  if (!write_file (keys, path, error))
+  if (!xp_setting_save ("prefer", after[0] != '\0' ? after : NULL, error))
     return NULL;
   g_autofree char *environment = xp_setting_get_layer ("prefer", XP_SETTING_ENVIRONMENT);
   g_autofree char *line = g_strdup_printf (

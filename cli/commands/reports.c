@@ -13,8 +13,10 @@ static gboolean fail_on_rejected;
 static gboolean pending;
 static gboolean owners;
 static gboolean computed;
+static gboolean unset;
 static char *schema_file;
 static char *fallbacks_file;
+static char *needs_file;
 
 #define FAIL_ON_REJECTED                                                                           \
   {                                                                                                \
@@ -63,6 +65,13 @@ const GOptionEntry dump_options[] = {
 const GOptionEntry has_options[] = {
   { "computed", 0, 0, G_OPTION_ARG_NONE, &computed,
     "Whether the cell holds a kernel by any rule, not only one registered under that key", NULL },
+  { "needs", 0, 0, G_OPTION_ARG_FILENAME, &needs_file,
+    "Print which of FILE's lines, `OPERATOR KEY`, are missing; `-` is standard input", "FILE" },
+  { NULL },
+};
+
+const GOptionEntry config_options[] = {
+  { "unset", 0, 0, G_OPTION_ARG_NONE, &unset, "Take NAME out of the user's file", NULL },
   { NULL },
 };
 
@@ -101,6 +110,23 @@ XpReport *
 report_paths (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 {
   return xp_report_paths ();
+}
+
+XpReport *
+report_config (char **arguments, GError **error)
+{
+  const char *name = arguments[0], *value = name != NULL ? arguments[1] : NULL;
+  if (unset && (name == NULL || value != NULL))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected one name with --unset, as in `config --unset load`");
+      return NULL;
+    }
+  if (name == NULL)
+    return xp_report_settings ();
+  if ((unset || value != NULL) && !xp_setting_save (name, value, error))
+    return NULL;
+  return xp_report_setting (name, error);
 }
 
 XpReport *
@@ -151,10 +177,43 @@ report_table (char **arguments, GError **error)
   return xp_report_table (arguments[0], error);
 }
 
+static void
+clear_input (gpointer input)
+{
+  g_clear_pointer (&((XpReportInput *) input)->text, g_bytes_unref);
+}
+
+static gboolean
+read_input (const char *path, const char *what, XpReportInput *input, GError **error)
+{
+  input->name = strcmp (path, "-") == 0 ? "standard input" : path;
+  input->text = command_read (path, what, error);
+  return input->text != NULL;
+}
+
+static XpReport *
+report_needs (char **arguments, GError **error)
+{
+  if (arguments[0] != NULL || computed)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected nothing else with --needs FILE");
+      return NULL;
+    }
+  XpReportInput input = { 0 };
+  XpReport *report = read_input (needs_file, "the needs", &input, error)
+                         ? xp_report_needs (&input, error)
+                         : NULL;
+  clear_input (&input);
+  return report;
+}
+
 /* Operators have a namespace in their names, keys have none. */
 XpReport *
 report_has (char **arguments, GError **error)
 {
+  if (needs_file != NULL)
+    return report_needs (arguments, error);
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GPtrArray) keys = g_ptr_array_new ();
   for (; *arguments != NULL; arguments++)
@@ -171,20 +230,6 @@ report_has (char **arguments, GError **error)
   g_ptr_array_add (keys, NULL);
   return xp_report_has ((const char *const *) names->pdata, (const char *const *) keys->pdata,
                         computed, error);
-}
-
-static void
-clear_input (gpointer input)
-{
-  g_clear_pointer (&((XpReportInput *) input)->text, g_bytes_unref);
-}
-
-static gboolean
-read_input (const char *path, const char *what, XpReportInput *input, GError **error)
-{
-  input->name = strcmp (path, "-") == 0 ? "standard input" : path;
-  input->text = command_read (path, what, error);
-  return input->text != NULL;
 }
 
 XpReport *

@@ -2,6 +2,7 @@
  *
  * info.c: snapshots of what is known about plugins.
  */
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
 #include <dlfcn.h>
@@ -24,8 +25,8 @@ xp_plugin_info_new (const char *name, const char *path)
   return info;
 }
 
-static XpPluginInfo *
-info_copy (const XpPluginInfo *info)
+XpPluginInfo *
+xp_plugin_info_copy (const XpPluginInfo *info)
 {
   XpPluginInfo *copy = g_memdup2 (info, sizeof *info);
   char **texts[] = { &copy->name,     &copy->version, &copy->description, &copy->licence,
@@ -62,7 +63,7 @@ xp_plugin_info (XpPlugin *plugin)
   unsigned n_rows, n_cells;
   xp_owner_count (&plugin->owner, &n_rows, &n_cells);
   g_mutex_lock (&xp_plugins_lock);
-  XpPluginInfo *info = info_copy (plugin->note);
+  XpPluginInfo *info = xp_plugin_info_copy (plugin->note);
   info->state = plugin->state;
   info->reason = g_strdup (plugin->reason);
   info->mapped_path = g_strdup (plugin->mapped_path);
@@ -117,8 +118,22 @@ xp_plugin_info_reject (XpPluginInfo *info, const GError *reason)
   info->reason = g_strdup (reason->message);
 }
 
-XpPluginInfo *
-xp_plugin_info_of_file (const char *path, bool by_name)
+/* Another variant is loaded instead. */
+static void
+pass_over (XpPluginInfo *info)
+{
+  g_autofree char *best = xp_search_best_variant (info->path);
+  bool is_for_here = info->state == XP_PLUGIN_AVAILABLE;
+  if (best == NULL || strcmp (best, info->path) == 0
+      || !(is_for_here || !xp_cpu_check (info, NULL)))
+    return;
+  info->state = XP_PLUGIN_PASSED_OVER;
+  if (is_for_here)
+    info->reason = g_strdup_printf ("this machine runs %s, which is better", best);
+}
+
+static XpPluginInfo *
+read_file (const char *path, bool by_name)
 {
   g_autoptr (GError) error = NULL;
   XpPluginInfo *info = xp_plugin_info_read (path, &error);
@@ -130,6 +145,15 @@ xp_plugin_info_of_file (const char *path, bool by_name)
   else if (info->state == XP_PLUGIN_REJECTED || !by_name || xp_search_check_name (info, &error))
     return info;
   xp_plugin_info_reject (info, error);
+  return info;
+}
+
+XpPluginInfo *
+xp_plugin_info_of_file (const char *path, bool by_name)
+{
+  XpPluginInfo *info = read_file (path, by_name);
+  if (by_name)
+    pass_over (info);
   return info;
 }
 

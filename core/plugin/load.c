@@ -151,6 +151,25 @@ check_conflict (const XpPluginInfo *note, const XpSwap *swap, GError **error)
   return FALSE;
 }
 
+/* What the linker says of another object than the file itself is about what that depends on. */
+static void
+set_refused (const XpPlugin *plugin, const char *opened, GError **error)
+{
+  const char *path = plugin->note->path;
+  g_autofree char *text = g_strdup (dlerror ());
+  g_autofree char *subject = g_strndup (text, strcspn (text, ":"));
+  bool is_dependency = strcmp (subject, opened) != 0 && strchr (subject, '/') == NULL
+                       && text[strlen (subject)] == ':';
+  g_auto (GStrv) parts = g_strsplit (text, opened, -1);
+  g_autofree char *reason = g_strjoinv (path, parts);
+  xp_error_set (
+      error, XP_ERROR_LOAD_FAILED,
+      &(XpErrorDetails){ .plugin = plugin->owner.name,
+                         .candidates = is_dependency ? (char *[]){ subject, NULL } : NULL },
+      "the dynamic linker refuses %s: %s%s%s%s", path, is_dependency ? "dependency missing: " : "",
+      is_dependency ? subject : "", is_dependency ? "; " : "", reason);
+}
+
 /* Opens the file. What its constructors register is in @transaction then. */
 static gboolean
 open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **error)
@@ -168,11 +187,7 @@ open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **err
   end_running ();
   if (plugin->handle == NULL)
     {
-      g_autofree char *text = g_strdup (dlerror ());
-      g_auto (GStrv) parts = g_strsplit (text, path, -1);
-      g_autofree char *reason = g_strjoinv (plugin->note->path, parts);
-      xp_error_set (error, XP_ERROR_LOAD_FAILED, &(XpErrorDetails){ .plugin = plugin->owner.name },
-                    "the dynamic linker refuses %s: %s", plugin->note->path, reason);
+      set_refused (plugin, path, error);
       return FALSE;
     }
   xp_plugin_set_range (plugin);
@@ -243,6 +258,7 @@ state_of_error (const GError *error)
     case XP_ERROR_WRONG_MACHINE:
     case XP_ERROR_MISSING_CPU_FEATURE:
     case XP_ERROR_UNSAFE_FILE:
+    case XP_ERROR_DISABLED:
       return XP_PLUGIN_REJECTED;
     case XP_ERROR_QUARANTINED:
       return XP_PLUGIN_QUARANTINED;

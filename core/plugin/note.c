@@ -5,15 +5,13 @@
  * Nothing in the file is trusted: libelf checks the structure, and every record of the note is
  * checked against the bytes there are.
  */
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <libelf.h>
 #include <string.h>
-#include <unistd.h>
 
 enum
 {
@@ -37,16 +35,6 @@ static const struct
 } machines[] = { { EM_X86_64, "x86-64" }, { EM_AARCH64, "aarch64" }, { EM_386, "i386" },
                  { EM_ARM, "arm" },       { EM_RISCV, "riscv" },     { EM_PPC64, "ppc64" },
                  { EM_S390, "s390" } };
-
-#if defined(__x86_64__)
-#  define OWN_MACHINE "x86-64"
-#elif defined(__aarch64__)
-#  define OWN_MACHINE "aarch64"
-#elif defined(__riscv)
-#  define OWN_MACHINE "riscv"
-#else
-#  define OWN_MACHINE "unknown"
-#endif
 
 /* What is gathered while a file is read. */
 typedef struct
@@ -309,6 +297,9 @@ xp_note_name_of_file (const char *path)
   char *name = g_path_get_basename (path);
   if (g_str_has_suffix (name, ".so"))
     name[strlen (name) - strlen (".so")] = '\0';
+  const char *level = xp_cpu_level_of_file (path);
+  if (level != NULL)
+    name[strlen (name) - strlen (level) - 1] = '\0';
   return name;
 }
 
@@ -406,86 +397,6 @@ xp_note_read (int fd, const char *path, GError **error)
   return NULL;
 }
 
-/* --- May it be opened here? --- */
-
-static gboolean
-check_abi (const XpPluginInfo *info, GError **error)
-{
-  char *end = NULL;
-  gint64 major = g_ascii_strtoll (info->abi, &end, 10);
-  gint64 minor = *end == '.' ? g_ascii_strtoll (end + 1, &end, 10) : -1;
-  if (info->abi[0] != '\0' && *end == '\0' && major == XP_ABI_MAJOR && minor >= 0
-      && minor <= XP_ABI_MINOR)
-    return TRUE;
-  xp_error_set (error, XP_ERROR_WRONG_ABI, &(XpErrorDetails){ .plugin = info->name },
-                "%s is built for ABI %s, this is crosspoint %s with ABI %d.%d: build it with the "
-                "headers of this version",
-                info->path, info->abi[0] != '\0' ? info->abi : "(none)", xp_version (),
-                XP_ABI_MAJOR, XP_ABI_MINOR);
-  return FALSE;
-}
-
-/* The names that gcc's __builtin_cpu_supports takes; it has asked the operating system too. */
-static bool
-cpu_supports (const char *feature, bool *known)
-{
-  *known = true;
-#if defined(__x86_64__)
-#  define FEATURE(name)                                                                            \
-    if (strcmp (feature, name) == 0)                                                               \
-    return __builtin_cpu_supports (name) != 0
-  FEATURE ("sse4.2");
-  FEATURE ("popcnt");
-  FEATURE ("avx");
-  FEATURE ("avx2");
-  FEATURE ("fma");
-  FEATURE ("bmi");
-  FEATURE ("bmi2");
-  FEATURE ("avx512f");
-  FEATURE ("avx512dq");
-  FEATURE ("avx512bw");
-  FEATURE ("avx512vl");
-#  if !defined(__clang__) || __clang_major__ >= 18
-  FEATURE ("x86-64-v2");
-  FEATURE ("x86-64-v3");
-  FEATURE ("x86-64-v4");
-#  endif
-#  undef FEATURE
-#endif
-  *known = false;
-  return false;
-}
-
-static gboolean
-check_cpu (const XpPluginInfo *info, GError **error)
-{
-  for (unsigned i = 0; info->cpu[i] != NULL; i++)
-    {
-      bool known;
-      if (cpu_supports (info->cpu[i], &known))
-        continue;
-      xp_error_set (error, XP_ERROR_MISSING_CPU_FEATURE, &(XpErrorDetails){ .plugin = info->name },
-                    "%s needs the CPU feature %s, which %s", info->path, info->cpu[i],
-                    known ? "this machine does not offer: use a variant built for it"
-                          : "this version of crosspoint does not know");
-      return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-xp_note_check (const XpPluginInfo *info, GError **error)
-{
-  if (strcmp (info->machine, OWN_MACHINE) != 0)
-    {
-      xp_error_set (error, XP_ERROR_WRONG_MACHINE, &(XpErrorDetails){ .plugin = info->name },
-                    "%s is built for %s, this is %s: build it for this machine", info->path,
-                    info->machine, OWN_MACHINE);
-      return FALSE;
-    }
-  return check_abi (info, error) && check_cpu (info, error);
-}
-
 gboolean
 xp_file_is_trusted (const char *path, const struct stat *status, GError **error)
 {
@@ -501,24 +412,8 @@ xp_plugin_info_read (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
   struct stat status;
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 || fstat (fd, &status) != 0)
-    {
-      int saved = errno;
-      if (fd >= 0)
-        close (fd);
-      xp_error_set (error, XP_ERROR_FILE_IO, &(XpErrorDetails){ .plugin = (char *) path },
-                    "%s cannot be opened: %s", path, g_strerror (saved));
-      return NULL;
-    }
-  XpPluginInfo *info = NULL;
-  if (S_ISREG (status.st_mode))
-    info = xp_note_read (fd, path, error);
-  else
-    xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
-                  "%s is no plugin: it is not a regular file", path);
-  close (fd);
   g_autoptr (GError) reason = NULL;
+  XpPluginInfo *info = xp_notes_read (path, &status, error);
   if (info != NULL
       && !(xp_file_is_trusted (path, &status, &reason) && xp_note_check (info, &reason)))
     xp_plugin_info_reject (info, reason);

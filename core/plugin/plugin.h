@@ -73,25 +73,41 @@ XpPluginInfo *xp_plugin_info_of_file (const char *path, bool by_name);
 void xp_plugin_info_reject (XpPluginInfo *info, const GError *reason);
 /* An info of that name and file, all else empty. */
 XpPluginInfo *xp_plugin_info_new (const char *name, const char *path);
+XpPluginInfo *xp_plugin_info_copy (const XpPluginInfo *info);
 /* xp_plugins() for those who may not wait. */
 XpPluginInfo **xp_plugins_now (unsigned *n_plugins);
 
 /* --- note.c --- */
 /* Reads the note of an open file; @path is for messages and becomes info->path. Checks nothing. */
 XpPluginInfo *xp_note_read (int fd, const char *path, GError **error);
-/* The name of a plugin that its note does not name. */
+/* The name of a plugin that its note does not name: NAME of NAME.so and of NAME.LEVEL.so. */
 char *xp_note_name_of_file (const char *path);
 /* Whether nobody else can have written the file. */
 gboolean xp_file_is_trusted (const char *path, const struct stat *status, GError **error);
+
+/* --- notes.c --- */
+/* The note of a file, read or remembered, and what the file is. Checks nothing. */
+XpPluginInfo *xp_notes_read (const char *path, struct stat *status, GError **error);
+
+/* --- suitable.c --- */
 /* Whether a plugin of that note may be opened in this process. */
 gboolean xp_note_check (const XpPluginInfo *info, GError **error);
+/* Whether the setting `disable` lets it be. */
+gboolean xp_note_check_enabled (const XpPluginInfo *info, GError **error);
 
 /* --- search.c --- */
 /* The directory that libcrosspoint lies in, with links followed; (transfer full) (nullable). */
 char *xp_search_own_directory (void);
-/* Whether a file of the search path, NAME.so, holds the plugin of that name. */
+/* The directories as lines of a message, each after a newline. */
+char *xp_search_describe (const XpSearchDirectory *directories, unsigned n);
+/* Whether a file of the search path, NAME.so or NAME.LEVEL.so, holds the plugin of that name, built
+ * for that level. */
 gboolean xp_search_check_name (const XpPluginInfo *note, GError **error);
-/* The files on the search path, the first of each name; (element-type filename). */
+/* The variant of the plugin in @path, in the same folder, that is the best of those this machine
+ * runs; NULL if it runs none. */
+char *xp_search_best_variant (const char *path);
+/* The files on the search path that a name leads to, and the other variants beside them;
+ * (element-type filename). */
 GPtrArray *xp_search_all (void);
 
 /* --- scan.c --- */

@@ -8,16 +8,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
 typedef enum
 {
   KIND_PATHS, /* separated by colons */
   KIND_NAMES, /* separated by commas */
+  KIND_FEATURES,
   KIND_TIE,
   KIND_SECONDS,
   KIND_COUNT,
@@ -68,6 +71,17 @@ find (const char *name)
   return -1;
 }
 
+/* One that is not would be another directory from each working directory. */
+static bool
+is_absolute (const char *paths)
+{
+  g_auto (GStrv) parts = g_strsplit (paths, ":", -1);
+  for (char **part = parts; *part != NULL; part++)
+    if ((*part)[0] != '\0' && !g_path_is_absolute (*part))
+      return false;
+  return true;
+}
+
 /* "", or what was expected. */
 static const char *
 expected (Kind kind, const char *value)
@@ -87,11 +101,14 @@ expected (Kind kind, const char *value)
                  : "a whole number from 0 to 65536";
     case KIND_SWITCH:
       return strcmp (value, "0") == 0 || strcmp (value, "1") == 0 ? "" : "0 or 1";
+    case KIND_FEATURES:
+      return xp_cpu_is_mask (value) ? "" : xp_cpu_mask_form;
     case KIND_PATHS:
+      return is_absolute (value) ? "" : "absolute paths with a `:` between each two";
     case KIND_NAMES:
       break;
     }
-  return g_utf8_validate (value, -1, NULL) || kind == KIND_PATHS ? "" : "UTF-8 text";
+  return g_utf8_validate (value, -1, NULL) ? "" : "UTF-8 text";
 }
 
 static gboolean
@@ -110,6 +127,14 @@ static void
 warn (const char *message)
 {
   g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE", "%s; it does not count", message);
+}
+
+static void
+set_unknown (const char *name, GError **error)
+{
+  g_autofree char *names = xp_setting_names ();
+  xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "there is no setting '%s'; there are %s",
+                name, names);
 }
 
 /* --- The user's file. --- */
@@ -310,9 +335,7 @@ xp_setting_set (const char *name, const char *value, GError **error)
   int i = find (name);
   if (i < 0)
     {
-      g_autofree char *names = xp_setting_names ();
-      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL,
-                    "there is no setting '%s'; there are %s", name, names);
+      set_unknown (name, error);
       return FALSE;
     }
   if (value != NULL && !check ((unsigned) i, value, "program", error))
@@ -322,6 +345,93 @@ xp_setting_set (const char *name, const char *value, GError **error)
   program[i] = g_strdup (value);
   g_mutex_unlock (&xp_settings_lock);
   return TRUE;
+}
+
+/* --- Writing the user's file. --- */
+
+/* @name changed in the text of the file at @path, with all else in it, comments too, as it was. */
+static char *
+changed_text (const char *path, const char *name, const char *value, gsize *n, GError **error)
+{
+  GError *local = NULL;
+  g_autoptr (GKeyFile) keys = g_key_file_new ();
+  g_autoptr (GBytes) text = read_file (path, &local);
+  if (local == NULL && text != NULL && g_bytes_get_size (text) > 0)
+    {
+      GError *wrong = NULL;
+      if (!g_key_file_load_from_bytes (keys, text, G_KEY_FILE_KEEP_COMMENTS, &wrong))
+        xp_error_set (&local, XP_ERROR_FILE_FORMAT, NULL,
+                      "%s is no file of settings, and is left as it is: %s", path, wrong->message);
+      g_clear_error (&wrong);
+    }
+  if (local != NULL)
+    {
+      g_propagate_error (error, local);
+      return NULL;
+    }
+  if (value != NULL)
+    g_key_file_set_value (keys, group, name, value);
+  else
+    g_key_file_remove_key (keys, group, name, NULL);
+  return g_key_file_to_data (keys, n, NULL);
+}
+
+static gboolean
+write_file (const char *path, const char *text, gsize n, GError **error)
+{
+  struct stat status;
+  GError *local = NULL;
+  g_autofree char *folder = g_path_get_dirname (path);
+  int mode = stat (path, &status) == 0 ? (int) (status.st_mode & 0777) : 0600;
+  if (g_mkdir_with_parents (folder, 0700) == 0
+      && g_file_set_contents_full (path, text, (gssize) n, G_FILE_SET_CONTENTS_CONSISTENT, mode,
+                                   &local))
+    return TRUE;
+  xp_error_set (error, XP_ERROR_FILE_IO, NULL, "%s cannot be written: %s", path,
+                local != NULL ? local->message : g_strerror (errno));
+  g_clear_error (&local);
+  return FALSE;
+}
+
+static gboolean
+check_saved (int i, const char *name, const char *value, GError **error)
+{
+  if (i < 0)
+    set_unknown (name, error);
+  else if (!xp_environment_is_trusted ())
+    xp_error_set (error, XP_ERROR_UNSAFE_FILE, NULL,
+                  "the user's file of settings is neither read nor written by a program with "
+                  "raised privileges");
+  else if (value != NULL && strpbrk (value, "\n\r") != NULL)
+    xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "expected one line for %s, found several",
+                  name);
+  else
+    return value == NULL || check ((unsigned) i, value, "the user's file", error);
+  return FALSE;
+}
+
+gboolean
+xp_setting_save (const char *name, const char *value, GError **error)
+{
+  g_return_val_if_fail (name != NULL, FALSE);
+  int i = find (name);
+  if (!check_saved (i, name, value, error))
+    return FALSE;
+  gsize n = 0;
+  g_autofree char *path = xp_settings_file ();
+  /* A link stays one. */
+  char *real = realpath (path, NULL);
+  g_mutex_lock (&xp_settings_lock);
+  g_autofree char *text = changed_text (real != NULL ? real : path, name, value, &n, error);
+  gboolean done = text != NULL && write_file (real != NULL ? real : path, text, n, error);
+  if (done && is_file_read)
+    {
+      g_free (file[i]);
+      file[i] = g_strdup (value);
+    }
+  g_mutex_unlock (&xp_settings_lock);
+  free (real);
+  return done;
 }
 
 static char *
@@ -338,6 +448,16 @@ source_of (unsigned i, XpSettingLayer layer)
     default:
       return g_strdup ("default");
     }
+}
+
+char *
+xp_setting_source (const char *name)
+{
+  g_return_val_if_fail (name != NULL && find (name) >= 0, NULL);
+  XpSettingLayer layer;
+  unsigned i = (unsigned) find (name);
+  g_free (value_between (i, XP_SETTING_PROGRAM, XP_SETTING_DEFAULT, &layer));
+  return source_of (i, layer);
 }
 
 XpSetting *

@@ -8,7 +8,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* Held for no longer than a value is looked up, and around fork. */
+/* A leaf. Held while a value is looked up or saved, and around fork. */
 extern GMutex xp_settings_lock;
 
 /* False in a process with raised privileges. */
@@ -16,3 +16,6 @@ bool xp_environment_is_trusted (void);
 
 /* All names, separated by commas. */
 char *xp_setting_names (void);
+
+/* Where the value that counts is from: XpSetting.source. */
+char *xp_setting_source (const char *name);

@@ -83,7 +83,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpReport, xp_report_free)
 
 /**
  * xp_report_plugins:
- * @all: also those that are available but were never loaded, after xp_plugins_scan() of what is new
+ * @all: also those that are available but were never loaded, after xp_plugins_scan() of what is
+ * new, and those that are passed over for another variant
  *
  * Returns: (transfer full): a line for each plugin, and for each that the setting `load` of the
  *   user names and that is nowhere
@@ -136,9 +137,28 @@ XP_PUBLIC XpReport *xp_report_retry (const char *name, GError **error);
 /**
  * xp_report_paths:
  *
- * Returns: (transfer full): the directories that plugins are looked for in
+ * Returns: (transfer full): the directories that plugins are looked for in, with how many files
+ *   called NAME.so are there, and the user's file of settings
  */
 XP_PUBLIC XpReport *xp_report_paths (void);
+
+/**
+ * xp_report_settings:
+ *
+ * Returns: (transfer full): every setting, its value, where that is from, its variable, its meaning
+ */
+XP_PUBLIC XpReport *xp_report_settings (void);
+
+/**
+ * xp_report_setting:
+ * @name: the name of a setting
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT, with all there are.
+ *
+ * Returns: (transfer full): its value in each layer, and which counts
+ */
+XP_PUBLIC XpReport *xp_report_setting (const char *name, GError **error);
 
 /**
  * xp_report_operators:
@@ -252,6 +272,21 @@ typedef struct
   const char *name;
   GBytes *text;
 } XpReportInput;
+
+/**
+ * xp_report_needs:
+ * @input: lines `OPERATOR KEY`; what stands behind a `#` is a comment
+ * @error: return location for an error
+ *
+ * What of that is missing: the row, or a kernel by any rule in the cell (of an alias key, one that
+ * is registered under it), and the plugins that may bring it.
+ *
+ * Errors: %XP_ERROR_FILE_FORMAT for a line that is none of these, %XP_ERROR_UNKNOWN_KEY; with the
+ * line's number.
+ *
+ * Returns: (transfer full): what is missing; it is yes if nothing is
+ */
+XP_PUBLIC XpReport *xp_report_needs (const XpReportInput *input, GError **error);
 
 /**
  * xp_report_replay:

@@ -173,6 +173,94 @@ START_TEST (directories)
 }
 END_TEST
 
+static void
+assert_config (const char *expected)
+{
+  g_autofree char *text = NULL;
+  ck_assert (g_file_get_contents (config, &text, NULL, NULL));
+  ck_assert_str_eq (text, expected);
+}
+
+START_TEST (saved)
+{
+  GError *error = NULL;
+  write_config ("# mine\n\n[crosspoint]\n# ties are mistakes\non-tie=error\n");
+  ck_assert (xp_setting_save ("scan-timeout", "3", &error));
+  assert_no_error (error);
+  assert_config ("# mine\n\n[crosspoint]\n# ties are mistakes\non-tie=error\nscan-timeout=3\n");
+  assert_setting ("scan-timeout", "3", XP_SETTING_FILE, config);
+  ck_assert (xp_setting_save ("scan-timeout", "4", &error));
+  assert_setting ("scan-timeout", "4", XP_SETTING_FILE, config);
+  ck_assert (xp_setting_save ("on-tie", NULL, &error));
+  assert_setting ("on-tie", "newest", XP_SETTING_DEFAULT, "default");
+  assert_config ("# mine\n\n[crosspoint]\n# ties are mistakes\nscan-timeout=4\n");
+  remove_config ();
+}
+END_TEST
+
+/* Also through a link, which stays one, and with the rights that the file had. */
+START_TEST (saved_anew)
+{
+  GError *error = NULL;
+  struct stat status;
+  folder = g_dir_make_tmp ("crosspoint-settings-XXXXXX", NULL);
+  g_autofree char *inner = g_build_filename (folder, "inner", NULL);
+  g_autofree char *link_ = g_build_filename (folder, "link", NULL);
+  config = g_build_filename (inner, "crosspoint.conf", NULL);
+  g_setenv ("CROSSPOINT_CONFIG", config, TRUE);
+  ck_assert (xp_setting_save ("on-tie", "error", &error));
+  assert_no_error (error);
+  assert_config ("[crosspoint]\non-tie=error\n");
+  ck_assert_int_eq (stat (inner, &status), 0);
+  ck_assert_uint_eq (status.st_mode & 0777, 0700);
+  ck_assert_int_eq (stat (config, &status), 0);
+  ck_assert_uint_eq (status.st_mode & 0777, 0600);
+  ck_assert_int_eq (g_chmod (config, 0644), 0);
+  ck_assert_int_eq (symlink (config, link_), 0);
+  g_setenv ("CROSSPOINT_CONFIG", link_, TRUE);
+  ck_assert (xp_setting_save ("on-tie", "newest", &error));
+  assert_config ("[crosspoint]\non-tie=newest\n");
+  ck_assert (g_file_test (link_, G_FILE_TEST_IS_SYMLINK));
+  ck_assert_int_eq (stat (config, &status), 0);
+  ck_assert_uint_eq (status.st_mode & 0777, 0644);
+  g_unlink (link_);
+  g_unlink (config);
+  g_rmdir (inner);
+  g_rmdir (folder);
+}
+END_TEST
+
+START_TEST (not_saved)
+{
+  const char *const text = "[crosspoint]\non-tie=error\n";
+  static const struct
+  {
+    const char *name, *value, *part;
+  } wrong[] = { { "on_tie", "error", "there is no setting 'on_tie'" },
+                { "on-tie", "oldest", "expected newest or error for on-tie, found 'oldest'" },
+                { "load", "a\non-tie=newest", "expected one line for load" } };
+  write_config (text);
+  for (unsigned i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      GError *error = NULL;
+      ck_assert (!xp_setting_save (wrong[i].name, wrong[i].value, &error));
+      assert_error (error, XP_ERROR_INVALID_ARGUMENT, wrong[i].part);
+      assert_config (text);
+    }
+  GError *error = NULL;
+  ck_assert_int_eq (g_chmod (config, 0666), 0);
+  ck_assert (!xp_setting_save ("on-tie", "newest", &error));
+  assert_error (error, XP_ERROR_UNSAFE_FILE, "writable by everyone");
+  assert_config (text);
+  ck_assert_int_eq (g_chmod (config, 0600), 0);
+  ck_assert (g_file_set_contents (config, "on-tie", -1, NULL));
+  ck_assert (!xp_setting_save ("on-tie", "newest", &error));
+  assert_error (error, XP_ERROR_FILE_FORMAT, "is left as it is");
+  assert_config ("on-tie");
+  remove_config ();
+}
+END_TEST
+
 int
 main (void)
 {
@@ -185,6 +273,9 @@ main (void)
   tcase_add_test (tests, a_file_of_everyone);
   tcase_add_test (tests, no_regular_file);
   tcase_add_test (tests, directories);
+  tcase_add_test (tests, saved);
+  tcase_add_test (tests, saved_anew);
+  tcase_add_test (tests, not_saved);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

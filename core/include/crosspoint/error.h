@@ -153,7 +153,9 @@ G_BEGIN_DECLS
      "Take the later changes back first, or swap the other way round.")                            \
   _ (QUARANTINED, "RuntimeError",                                                                  \
      "The plugin crashed, hung or ended its process when it was scanned.",                         \
-     "Build it again, or try it again with `crosspoint retry`.")
+     "Build it again, or try it again with `crosspoint retry`.")                                   \
+  _ (DISABLED, "RuntimeError", "The setting `disable` names the plugin, so it is not loaded.",     \
+     "Take it out of the setting; `crosspoint config disable` shows where that is from.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

@@ -33,7 +33,8 @@ typedef struct XpPlugin XpPlugin;
   _ (REJECTED, "rejected", "it was refused before any of its code ran")                            \
   _ (UNSUITABLE, "unsuitable", "its probe says that it cannot work here")                          \
   _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")                \
-  _ (QUARANTINED, "quarantined", "it crashed, hung or ended its process when it was scanned")
+  _ (QUARANTINED, "quarantined", "it crashed, hung or ended its process when it was scanned")      \
+  _ (PASSED_OVER, "passed over", "another variant of it is better here")
 
 #define XP_PLUGIN_STATE_ENUMERATOR_(enumerator, name, meaning) XP_PLUGIN_##enumerator,
 typedef enum
@@ -124,10 +125,12 @@ XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
  *   it
  * @error: return location for an error
  *
- * Loads a plugin, or counts one load more of it.
+ * Loads a plugin, or counts one load more of it. Of the variants NAME.LEVEL.so beside NAME.so (see
+ * docs/plugins.md) a name loads the best that this machine runs. A plugin that cannot be loaded is
+ * remembered: a later error that it could have prevented repeats why.
  *
  * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
- * %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
+ * %XP_ERROR_DISABLED, %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
  * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
  * %XP_ERROR_QUARANTINED, unless the setting `load-quarantined` is on, %XP_ERROR_FILE_FORMAT,
  * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, and those of xp_library_def()
@@ -261,6 +264,20 @@ XP_PUBLIC XpPluginState xp_plugin_state (XpPlugin *plugin);
 XP_PUBLIC XpPluginInfo **xp_plugins (unsigned *n_plugins);
 
 /**
+ * xp_plugins_for:
+ * @op: an operator
+ * @key: a dispatch key, or an alias key
+ * @n_plugins: (out): how many
+ *
+ * Who would bring what a call lacks, by the notes of the plugins there are: those that open rows in
+ * the operator's namespace, if it has no schema, then those that may fill the cell, the likeliest
+ * first. None of them is loaded; state and reason tell which ones cannot be.
+ *
+ * Returns: (transfer full) (array length=n_plugins): free as those of xp_plugins()
+ */
+XP_PUBLIC XpPluginInfo **xp_plugins_for (const char *op, XpKey key, unsigned *n_plugins);
+
+/**
  * xp_set_unload_timeout:
  * @seconds: how long unloading waits for threads inside; the default is 10
  */
@@ -285,8 +302,9 @@ typedef struct
  *
  * Where a plugin given by name is looked for, in order: CROSSPOINT_PLUGIN_PATH; then
  * CROSSPOINT_PLUGIN_SYSTEM_PATH alone where it is set, else the user's data directory, the
- * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. Never the working
- * directory; the environment is not read in a process with raised privileges.
+ * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. All of them are
+ * absolute, and never the working directory; the environment is not read in a process with raised
+ * privileges.
  *
  * Returns: (transfer full) (array length=n_directories): free with xp_search_directories_free()
  */

@@ -27,7 +27,8 @@ G_BEGIN_DECLS
   _ ("plugin-system-path", "CROSSPOINT_PLUGIN_SYSTEM_PATH", PATHS, "",                             \
      "directories to look for plugins in instead of the standard ones")                            \
   _ ("load", "CROSSPOINT_LOAD", NAMES, "aten,cpu,sparse,meta,composite",                           \
-     "plugins that the program `crosspoint` loads by itself")                                      \
+     "plugins that the program `crosspoint` loads by itself; `default` stands for the built-in "   \
+     "ones")                                                                                       \
   _ ("disable", "CROSSPOINT_DISABLE", NAMES, "", "plugins that are never loaded; `*` and `?` fit") \
   _ ("prefer", "CROSSPOINT_PREFER", NAMES, "",                                                     \
      "whose kernels come first: PLUGIN or OPERATOR@PLUGIN/KEY, the strongest first")               \
@@ -41,7 +42,7 @@ G_BEGIN_DECLS
      "whether plugins are loaded that crashed or hung when they were scanned")                     \
   _ ("load-in-place", "CROSSPOINT_LOAD_IN_PLACE", SWITCH, "0",                                     \
      "whether files are opened themselves, not private copies of them")                            \
-  _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", NAMES, "",                                         \
+  _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", FEATURES, "",                                      \
      "CPU features to do without, as in -avx512f")                                                 \
   _ ("num-threads", "CROSSPOINT_NUM_THREADS", COUNT, "0",                                          \
      "threads that a kernel may use; 0: as many as the process may use cores")                     \
@@ -145,6 +146,25 @@ XP_PUBLIC char **xp_setting_get_list (const char *name);
  * Returns: %TRUE on success
  */
 XP_PUBLIC gboolean xp_setting_set (const char *name, const char *value, GError **error);
+
+/**
+ * xp_setting_save:
+ * @name: the name of a setting
+ * @value: (nullable): its value, or %NULL to take its line out
+ * @error: return location for an error
+ *
+ * Writes a setting into the user's file, which is replaced as a whole, with what else stands in it,
+ * comments too; makes the file and its directory where there are none. A value that the program or
+ * the environment gives still counts before it.
+ *
+ * Errors: those of xp_setting_set(), and %XP_ERROR_INVALID_ARGUMENT for a value of several lines;
+ * %XP_ERROR_FILE_FORMAT, if what is there is no file of settings, and %XP_ERROR_UNSAFE_FILE, if
+ * everyone may write to it, or the process has raised privileges; %XP_ERROR_FILE_IO. On all of
+ * them the file is as it was.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_setting_save (const char *name, const char *value, GError **error);
 
 /**
  * xp_settings_file:
