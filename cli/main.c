@@ -23,22 +23,6 @@ print_help (FILE *stream)
          stream);
 }
 
-/* What the setting `load` names. In it `default` stands for what is built in. */
-static char **
-configured_plugins (void)
-{
-  g_auto (GStrv) names = xp_setting_get_list ("load");
-  g_autofree char *text = xp_setting_get_layer ("load", XP_SETTING_DEFAULT);
-  g_auto (GStrv) built_in = g_strsplit (text, ",", -1);
-  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
-  for (char **name = names; *name != NULL; name++)
-    if (strcmp (*name, "default") == 0)
-      g_strv_builder_addv (list, (const char **) built_in);
-    else
-      g_strv_builder_add (list, *name);
-  return g_strv_builder_end (list);
-}
-
 /* What a mistaken name could have been. */
 static char *
 installed_plugins (void)
@@ -63,7 +47,7 @@ installed_plugins (void)
 static void
 load_configured (void)
 {
-  g_auto (GStrv) names = configured_plugins ();
+  g_auto (GStrv) names = xp_setting_get_list ("load");
   for (char **name = names; *name != NULL; name++)
     {
       g_autoptr (GError) reason = NULL;

@@ -48,7 +48,7 @@ add_info (JsonBuilder *builder, const XpPluginInfo *info)
 static char *
 count_text (JsonObject *plugin, const char *member)
 {
-  const char *const known[] = { "loaded", "draining", "retired", "unloaded", NULL };
+  const char *const known[] = { "loaded", "inactive", "draining", "retired", "unloaded", NULL };
   gint64 number = get_number (plugin, member);
   if (number == 0 && get_text (plugin, "scanned") == NULL
       && !g_strv_contains (known, get_text (plugin, "state")))

@@ -305,17 +305,28 @@ xp_setting_get_number (const char *name)
   return g_ascii_strtod (value, NULL);
 }
 
+/* The parts of @value; in them `default` stands for what is built in, where that is something. */
+static void
+add_parts (GStrvBuilder *list, unsigned i, const char *value)
+{
+  const char *built_in = settings[i].default_;
+  g_auto (GStrv) parts = g_strsplit (value, settings[i].kind == KIND_PATHS ? ":" : ",", -1);
+  for (char **part = parts; *part != NULL; part++)
+    if (*g_strstrip (*part) == '\0')
+      continue;
+    else if (strcmp (*part, "default") == 0 && built_in[0] != '\0')
+      add_parts (list, i, built_in);
+    else
+      g_strv_builder_add (list, *part);
+}
+
 char **
 xp_setting_get_list (const char *name)
 {
   g_autofree char *value = xp_setting_get (name);
   g_return_val_if_fail (value != NULL, NULL);
-  bool is_paths = settings[find (name)].kind == KIND_PATHS;
-  g_auto (GStrv) parts = g_strsplit (value, is_paths ? ":" : ",", -1);
   g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
-  for (char **part = parts; *part != NULL; part++)
-    if (*g_strstrip (*part) != '\0')
-      g_strv_builder_add (list, *part);
+  add_parts (list, (unsigned) find (name), value);
   return g_strv_builder_end (list);
 }
 

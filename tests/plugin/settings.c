@@ -122,6 +122,14 @@ START_TEST (lists)
   ck_assert_uint_eq (g_strv_length (names), 2);
   ck_assert_str_eq (names[0], "aten");
   ck_assert_str_eq (names[1], "cpu");
+  g_setenv ("CROSSPOINT_LOAD", "first,default", TRUE);
+  g_auto (GStrv) more = xp_setting_get_list ("load");
+  ck_assert_str_eq (more[0], "first");
+  ck_assert_str_eq (more[1], "aten");
+  ck_assert (!g_strv_contains ((const char *const *) more, "default"));
+  g_setenv ("CROSSPOINT_DISABLE", "default", TRUE);
+  g_auto (GStrv) disabled = xp_setting_get_list ("disable");
+  ck_assert_str_eq (disabled[0], "default");
   g_setenv ("CROSSPOINT_PLUGIN_PATH", "/a,b:/c", TRUE);
   g_auto (GStrv) paths = xp_setting_get_list ("plugin-path");
   ck_assert_uint_eq (g_strv_length (paths), 2);

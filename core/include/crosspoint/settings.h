@@ -126,6 +126,8 @@ XP_PUBLIC double xp_setting_get_number (const char *name);
  * xp_setting_get_list:
  * @name: the name of a setting whose value is a list
  *
+ * The word `default` in it stands for the parts of the default, where that is not empty.
+ *
  * Returns: (transfer full) (array zero-terminated=1): its parts, without empty ones; free with
  *   g_strfreev()
  */
