@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +63,22 @@ xp_load_is_nested (GError **error)
   if (transaction != NULL && transaction->error == NULL)
     transaction->error = g_error_copy (local);
   g_propagate_error (error, local);
+  return true;
+}
+
+/* A destructor, a destroy function or a handler of messages that runs during a load or unload would
+ * wait for itself. */
+bool
+xp_load_is_refused (GError **error)
+{
+  if (xp_load_is_nested (error))
+    return true;
+  if (!has_load_lock)
+    return false;
+  xp_error_set (error, XP_ERROR_NESTED_LOAD, NULL,
+                "this thread loads or unloads a plugin, and what that calls, such as a destructor, "
+                "a destroy function or a handler of messages, tries to load, unload or swap: do it "
+                "after that has returned");
   return true;
 }
 
@@ -170,6 +187,38 @@ set_refused (const XpPlugin *plugin, const char *opened, GError **error)
       is_dependency ? subject : "", is_dependency ? "; " : "", reason);
 }
 
+/* Libraries that keep threads of their own, by the beginning of their names: unmapped, they would
+ * take the code away under those. */
+static const char *const libraries_with_threads[] = {
+  "libgomp.",   "libomp.",    "libiomp5.", "libtbb.",  "libblis",  "libopenblas", "libcuda.",
+  "libcudart.", "libOpenCL.", "libasan.",  "libtsan.", "liblsan.", "libubsan."
+};
+
+static int
+collect_library (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *names)
+{
+  const char *slash = strrchr (info->dlpi_name, '/');
+  const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+  for (unsigned i = 0; i < XP_LENGTH (libraries_with_threads); i++)
+    if (g_str_has_prefix (name, libraries_with_threads[i]))
+      g_ptr_array_add (names, g_strdup (info->dlpi_name));
+  return 0;
+}
+
+/* Whatever of them is there now, a plugin may have brought. */
+static void
+keep_libraries_with_threads (void)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  dl_iterate_phdr (collect_library, names);
+  for (unsigned i = 0; i < names->len; i++)
+    {
+      void *handle = dlopen (names->pdata[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+      if (handle != NULL)
+        dlclose (handle);
+    }
+}
+
 /* Opens the file. What its constructors register is in @transaction then. */
 static gboolean
 open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **error)
@@ -190,6 +239,7 @@ open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **err
       set_refused (plugin, path, error);
       return FALSE;
     }
+  keep_libraries_with_threads ();
   xp_plugin_set_range (plugin);
   plugin->fini = (void (*) (void)) xp_plugin_entry_point (plugin, "xp_plugin_fini");
   return TRUE;
@@ -395,7 +445,7 @@ xp_plugin_load (const char *name, GError **error)
   g_return_val_if_fail (name != NULL, NULL);
   struct stat status;
   XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
-  if (xp_load_is_nested (error))
+  if (xp_load_is_refused (error))
     return NULL;
   xp_unload_drained (true);
   xp_load_lock ();

@@ -28,6 +28,12 @@ static const char *const resident_imports[] = {
   "__cxa_thread_atexit_impl"
 };
 
+/* Imports that start threads, which only a fini can end. */
+static const char *const thread_imports[] = {
+  "pthread_create", "thrd_create", "g_thread_new", "g_thread_try_new",
+  "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"
+};
+
 static const struct
 {
   GElf_Half number;
@@ -40,6 +46,8 @@ static const struct
 typedef struct
 {
   XpPluginInfo *info;
+  const char *starts_threads; /* the import it does so with; NULL for none */
+  bool has_fini;
   GPtrArray *requires_;
   GPtrArray *defines;
   GPtrArray *fills;
@@ -208,12 +216,24 @@ take_notes (Reading *reading, Elf_Data *data, bool is_ours, const char *path, GE
   return true;
 }
 
+static void
+take_import (Reading *reading, const char *name)
+{
+  for (unsigned i = 0; i < XP_LENGTH (resident_imports); i++)
+    if (reading->info->resident == NULL && strcmp (name, resident_imports[i]) == 0)
+      reading->info->resident = g_strdup_printf (
+          "it imports %s, so something keeps pointers into it", name);
+  for (unsigned i = 0; i < XP_LENGTH (thread_imports); i++)
+    if (strcmp (name, thread_imports[i]) == 0)
+      reading->starts_threads = thread_imports[i];
+}
+
 /* What the file imports or declares that would keep it mapped. */
 static void
 take_symbols (Reading *reading, Elf *elf, const GElf_Shdr *header, Elf_Data *data)
 {
   size_t n = header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
-  for (size_t i = 0; i < n && reading->info->resident == NULL; i++)
+  for (size_t i = 0; i < n; i++)
     {
       GElf_Sym symbol;
       if (gelf_getsym (data, (int) i, &symbol) == NULL)
@@ -221,16 +241,13 @@ take_symbols (Reading *reading, Elf *elf, const GElf_Shdr *header, Elf_Data *dat
       const char *name = elf_strptr (elf, header->sh_link, symbol.st_name);
       if (name == NULL)
         continue;
-      if (GELF_ST_BIND (symbol.st_info) == STB_GNU_UNIQUE)
+      if (GELF_ST_BIND (symbol.st_info) == STB_GNU_UNIQUE && reading->info->resident == NULL)
         reading->info->resident = g_strdup_printf (
             "it has the unique symbol %s, which the linker never lets go", name);
-      for (unsigned j = 0; symbol.st_shndx == SHN_UNDEF && j < XP_LENGTH (resident_imports); j++)
-        if (strcmp (name, resident_imports[j]) == 0)
-          {
-            g_free (reading->info->resident);
-            reading->info->resident = g_strdup_printf (
-                "it imports %s, so something keeps pointers into it", name);
-          }
+      if (symbol.st_shndx == SHN_UNDEF)
+        take_import (reading, name);
+      else
+        reading->has_fini |= strcmp (name, "xp_plugin_fini") == 0;
     }
 }
 
@@ -391,6 +408,10 @@ xp_note_read (int fd, const char *path, GError **error)
   replace_list (&info->cpu, reading.cpu);
   if (info->name == NULL)
     info->name = xp_note_name_of_file (path);
+  if (info->resident == NULL && reading.starts_threads != NULL && !reading.has_fini)
+    info->resident = g_strdup_printf ("it imports %s, and has no xp_plugin_fini() to end its "
+                                      "threads",
+                                      reading.starts_threads);
   if (good)
     return info;
   xp_plugin_info_free (info);

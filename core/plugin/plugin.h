@@ -132,10 +132,17 @@ bool xp_load_trylock (void);
 void xp_load_unlock (void);
 /* Whether this thread is inside of a constructor, probe or fini that we called. */
 bool xp_load_is_nested (GError **error);
+/* The same, or inside of anything that a load or unload of this thread calls. */
+bool xp_load_is_refused (GError **error);
 /* With @swap, in the place of whom it names, or over it. */
 XpPlugin *xp_load_file (const char *path, XpSwap *swap, GError **error);
 /* Runs @function of a plugin, which may not load, unload or call. */
 void xp_load_run_fini (XpPlugin *plugin);
+
+/* --- fini.c --- */
+/* Runs the fini of a plugin that nobody is inside of, without the load lock; false, if it has not
+ * ended after @seconds, and so runs on. */
+bool xp_fini_run (XpPlugin *plugin, double seconds);
 
 /* --- unload.c --- */
 /* Waits for the threads inside @plugin, whose registrations are out of the table, and closes it if

@@ -345,7 +345,7 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, XpSwapFlags flags, unsigned 
   static unsigned last_token;
   g_return_val_if_fail (plugin != NULL, NULL);
   XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
-  if (xp_load_is_nested (error))
+  if (xp_load_is_refused (error))
     return NULL;
   xp_load_lock ();
   XpSwap *swap = g_new0 (XpSwap, 1);
@@ -487,7 +487,7 @@ gboolean
 xp_plugin_undo (unsigned token, XpPlugin **old, XpPlugin **new_, GError **error)
 {
   XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
-  if (xp_load_is_nested (error))
+  if (xp_load_is_refused (error))
     return FALSE;
   xp_load_lock ();
   XpSwap *swap = find_swap (token, error);

@@ -100,27 +100,52 @@ is_pinned (XpPlugin *plugin)
   return true;
 }
 
-/* Nobody is inside: the end, unless something pins it. */
-static void
-close_plugin (XpPlugin *plugin)
+/* Whatever its fini waits for may load and unload meanwhile. */
+static bool
+run_fini (XpPlugin *plugin, double seconds)
+{
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its fini runs");
+  plugin->is_being_left = true;
+  xp_load_unlock ();
+  bool has_ended = xp_fini_run (plugin, seconds);
+  xp_load_lock ();
+  plugin->is_being_left = false;
+  return has_ended;
+}
+
+/* Nobody is inside: the end, unless something pins it. Lets go of the load lock while its fini
+ * runs. */
+static gboolean
+close_plugin (XpPlugin *plugin, GError **error)
 {
   if (is_pinned (plugin))
-    return;
+    return TRUE;
   g_autofree char *reason = NULL;
-  xp_load_run_fini (plugin);
+  double seconds = xp_setting_get_number ("unload-timeout");
+  if (!run_fini (plugin, seconds))
+    {
+      reason = g_strdup_printf ("its fini did not return within %g seconds, so its file stays "
+                                "mapped",
+                                seconds);
+      plugin->fini = NULL;
+      xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
+      xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
+                    "the cells of %s are gone, but %s", plugin->owner.name, reason);
+      return FALSE;
+    }
   if (plugin->note->resident != NULL)
     {
       /* Its blocks are kept, for its constructors will not run again. */
       reason = g_strdup_printf ("its file stays mapped: %s", plugin->note->resident);
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
-      return;
+      return TRUE;
     }
   plugin->fini = NULL;
   g_clear_pointer (&plugin->memories, g_array_unref);
   xp_owner_destroy_libraries (&plugin->owner);
   /* Of what was released at run time another thread may have begun to destroy some. */
   if (is_pinned (plugin))
-    return;
+    return TRUE;
   if (plugin->handle != NULL)
     dlclose (plugin->handle);
   g_mutex_lock (&xp_plugins_lock);
@@ -134,6 +159,7 @@ close_plugin (XpPlugin *plugin)
     xp_copy_remove (path);
   g_free (path);
   xp_plugin_set_state (plugin, reason != NULL ? XP_PLUGIN_RETIRED : XP_PLUGIN_UNLOADED, reason);
+  return TRUE;
 }
 
 /* Afterwards all that was released at run time is destroyed, or a thread that does so pins it. */
@@ -167,10 +193,7 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
   xp_load_lock ();
   plugin->is_being_left = false;
   if (is_left)
-    {
-      close_plugin (plugin);
-      return TRUE;
-    }
+    return close_plugin (plugin, error);
   g_autofree char *reason = g_strdup_printf ("a thread %s within %g seconds",
                                              xp_threads_barrier ()
                                                  ? "did not leave its kernel"
@@ -197,7 +220,7 @@ xp_unload_drained (bool wait)
       {
         g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
         if (xp_thread_find (xp_kernels_contain, kernels) == NULL && wait_for_threads (plugin, 0))
-          close_plugin (plugin);
+          close_plugin (plugin, NULL);
       }
   xp_load_unlock ();
 }
@@ -286,7 +309,7 @@ static gboolean
 unload_with_lock (XpPlugin *plugin, gboolean cascade, GError **error)
 {
   XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
-  if (xp_load_is_nested (error))
+  if (xp_load_is_refused (error))
     return FALSE;
   xp_unload_drained (true);
   xp_load_lock ();
