@@ -15,8 +15,7 @@ effective_keys (const XpOperator *op, XpKeySet keys, XpCallKind kind)
   if (kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED)
     return keys;
   keys.backend |= xp_thread.included.backend;
-  uint32_t stripe = xp_row_stripe (keys.backend
-                                   & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
   keys.functionality = (keys.functionality | xp_thread.included.functionality)
                        & ~xp_thread.excluded.functionality
@@ -39,9 +38,9 @@ count_active (const XpOperator *op, XpKey key)
 static const XpCell *
 cell_of (const XpOperator *op, XpKeySet keys)
 {
-  uint64_t backends = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-  return &cells[xp_row_index (op->slots, keys.functionality, xp_row_stripe (backends))];
+  return &cells[xp_row_index (op->slots, keys.functionality, stripe)];
 }
 
 /* Stores the kernel of a cell in the frame until the cell still holds it afterwards, with a fence
@@ -65,14 +64,21 @@ push (XpOperator *op, XpKeySet keys, const void *stack)
   const XpKernel *kernel;
   XpCall *call;
   do
-    call = xp_call_push_exact (&xp_thread, xp_thread.top, stack, op, keys, &kernel);
+    call = xp_call_push_exact (&xp_thread, xp_thread.top, op, keys, &kernel);
   while (call == NULL);
+  call->stack = stack;
   if (xp_threads_need_fence ())
     {
       __atomic_thread_fence (__ATOMIC_SEQ_CST);
       hold_kernel (call, cell_of (op, keys));
     }
   return call;
+}
+
+XP_COLD void
+xp_call_withdraw (XpCall *call)
+{
+  xp_call_leave (call);
 }
 
 bool (*xp_calls_forbidden_hook) (GError **error);
@@ -115,14 +121,6 @@ enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, X
   if (__atomic_load_n (&xp_thread.attention, __ATOMIC_RELAXED) & XP_ATTENTION_TRACE)
     xp_trace_call (*call, kind);
   return ENTERED;
-}
-
-__attribute__ ((noinline)) XpCall *
-xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind)
-{
-  XpCall *call = NULL;
-  const void *stack = __builtin_frame_address (0);
-  return enter_slow (op, keys, kind, stack, &call) == ENTERED ? call : NULL;
 }
 
 /* The operators and keys that repeat at the end of the stack of calls, outermost first. */
@@ -197,12 +195,11 @@ try_enter (XpOperator *op, XpKeySet keys, XpCallKind kind, const XpKernel **kern
 {
   XpThreadHead *thread = &xp_thread;
   XpCall *call = thread->top;
-  const void *stack = xp_stack_pointer ();
   bool is_redispatch = kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED;
-  if (G_UNLIKELY (!xp_call_may_enter (thread, call, stack)))
+  if (G_UNLIKELY (!xp_call_may_enter (thread, call)))
     return NULL;
-  return is_redispatch ? xp_call_push_exact (thread, call, stack, op, keys, kernel)
-                       : xp_call_push_masked (thread, call, stack, op, keys, kernel);
+  return is_redispatch ? xp_call_push_exact (thread, call, op, keys, kernel)
+                       : xp_call_push_masked (thread, call, op, keys, kernel);
 }
 
 /* --- Running kernels. --- */
@@ -409,8 +406,7 @@ xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results, GError
 {
   XpOperator *op = call->op;
   XpKeySet keys = xp_key_set_remove (call->keys, xp_call_key (call));
-  uint32_t stripe = xp_row_stripe (keys.backend
-                                   & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
   keys.functionality &= __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
   call->keys = keys;
@@ -524,8 +520,9 @@ xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments,
   return run (call, kernel, op, arguments, results, error);
 }
 
-/* Where a typed caller goes with boxed arguments: it could not enter, the kernel has no typed form,
- * it declined, or it returned XP_OK without a result. */
+/* Where a typed caller goes with boxed arguments: it could not enter, with the operator and its
+ * keys, or it has entered, and the kernel has no typed form, did not return XP_OK, or left a result
+ * out. */
 XpStatus
 xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet keys,
                        XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
