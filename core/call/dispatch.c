@@ -323,25 +323,30 @@ run_next (XpCall *call, const BoxedCall *boxed)
 
 /* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
 static XP_COLD bool
-has_results (const BoxedCall *boxed)
+has_results (const XpOperator *op, const XpValue *results)
 {
-  for (uint32_t i = 0; i < boxed->op->n_results; i++)
-    if (boxed->results[i].tag == XP_TAG_NONE
-        && (head_of (boxed->op)->optional_results >> (i & 63) & 1) == 0)
+  for (uint32_t i = 0; i < op->n_results; i++)
+    if (results[i].tag == XP_TAG_NONE && (head_of (op)->optional_results >> (i & 63) & 1) == 0)
       return false;
   return true;
 }
 
-/* Without a loop where there is one result, as nearly always. */
-static inline __attribute__ ((always_inline)) bool
+static bool
 is_complete (const BoxedCall *boxed)
 {
-  uint32_t n = boxed->op->n_results;
-  if (G_UNLIKELY (boxed->error != NULL && *boxed->error != NULL))
+  return (boxed->error == NULL || *boxed->error == NULL) && has_results (boxed->op, boxed->results);
+}
+
+/* Whether that is seen at once. Results that may be None are for is_complete(). */
+static inline __attribute__ ((always_inline)) bool
+is_plainly_complete (const XpOperator *op, const XpValue *results, GError *const *error)
+{
+  uint32_t n = op->n_results;
+  if (G_UNLIKELY (error != NULL && *error != NULL))
     return false;
-  if (G_LIKELY (n == 0 || (n == 1 && boxed->results[0].tag != XP_TAG_NONE)))
-    return true;
-  return has_results (boxed);
+  while (G_UNLIKELY (n > 0) && G_LIKELY (results[n - 1].tag != XP_TAG_NONE))
+    n--;
+  return n == 0;
 }
 
 /* A kernel returned XP_OK, but set an error or left a result out: it failed, and that is its fault.
@@ -394,7 +399,7 @@ static XpStatus
 run_boxed (XpCall *call, const BoxedCall *boxed)
 {
   XpStatus status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
-  if (G_UNLIKELY (status != XP_OK || !is_complete (boxed)))
+  if (status != XP_OK || !is_complete (boxed))
     return xp_call_finish (call, status, boxed);
   return XP_OK;
 }
@@ -443,29 +448,45 @@ call_slowly (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
   return call != NULL ? run_boxed (call, boxed) : XP_FAILED;
 }
 
-static __attribute__ ((noinline)) XpStatus
+static XP_COLD XpStatus
 redispatch_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                    XpKeySet keys, XpCallKind kind)
 {
   return call_slowly (&(BoxedCall){ op, arguments, results, error, NULL }, keys, kind);
 }
 
-/* Runs the kernel of a call that was entered in the usual way. The parts of the call are passed in
- * registers, and are in memory while the kernel runs: only the unusual paths want them again. */
-static inline __attribute__ ((always_inline)) XpStatus
-run (XpCall *entered, const XpKernel *kernel, XpOperator *op, const XpValue *arguments,
-     XpValue *results, GError **error)
+/* Ends a call that was entered in the usual way and whose kernel has not done all that it owes. */
+static XP_COLD XpStatus
+finish_entered (XpCall *entered, XpStatus status, const XpValue *arguments, XpValue *results,
+                GError **error)
 {
   XP_CALL_SCOPE XpCall *call = entered;
-  BoxedCall kept = { op, arguments, results, error, NULL };
-  __asm__ volatile("" : "+m"(kept));
-  XpStatus status = kernel->boxed (call, arguments, results, error);
-  if (G_LIKELY (status == XP_OK && is_complete (&kept)))
-    return XP_OK;
-  return xp_call_finish (call, status, &kept);
+  return xp_call_finish (call, status, &(BoxedCall){ call->op, arguments, results, error, NULL });
 }
 
-static __attribute__ ((noinline)) XpStatus
+/* Runs the kernel of a call that was entered in the usual way. What the unusual paths want again is
+ * in memory while the kernel runs, so that registers need not be saved for it. */
+static inline __attribute__ ((always_inline)) XpStatus
+run (XpCall *call, const XpKernel *kernel, const XpValue *arguments, XpValue *results,
+     GError **error)
+{
+  const XpValue *kept_arguments = arguments;
+  XpValue *kept_results = results;
+  GError **kept_error = error;
+  XpStatus status;
+  __asm__ volatile("" : "+m"(kept_arguments), "+m"(kept_results), "+m"(kept_error));
+  {
+    XP_CALL_SCOPE XpCall *inside = call;
+    status = kernel->boxed (call, arguments, results, error);
+    if (G_LIKELY (status == XP_OK)
+        && G_LIKELY (is_plainly_complete (call->op, kept_results, kept_error)))
+      return XP_OK;
+    inside = NULL;
+  }
+  return finish_entered (call, status, kept_arguments, kept_results, kept_error);
+}
+
+static XP_COLD XpStatus
 resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                 XpCallKind kind)
 {
@@ -487,7 +508,7 @@ call_with_lists (XpOperator *op, const XpValue *arguments, XpValue *results, GEr
                      : NULL;
   if (call == NULL)
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
-  return run (call, kernel, op, arguments, results, error);
+  return run (call, kernel, arguments, results, error);
 }
 
 XpStatus
@@ -504,7 +525,7 @@ xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GE
   XpCall *call = try_enter (op, keys, XP_CALL_BOXED, &kernel);
   if (G_UNLIKELY (call == NULL))
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
-  return run (call, kernel, op, arguments, results, error);
+  return run (call, kernel, arguments, results, error);
 }
 
 XpStatus
@@ -517,7 +538,7 @@ xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments,
   XpCall *call = try_enter (op, keys, XP_CALL_REDISPATCH_BOXED, &kernel);
   if (G_UNLIKELY (call == NULL))
     return redispatch_slowly (op, arguments, results, error, keys, XP_CALL_REDISPATCH_BOXED);
-  return run (call, kernel, op, arguments, results, error);
+  return run (call, kernel, arguments, results, error);
 }
 
 /* Where a typed caller goes with boxed arguments: it could not enter, with the operator and its
