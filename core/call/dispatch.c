@@ -321,7 +321,6 @@ run_next (XpCall *call, const BoxedCall *boxed)
   return XP_FAILED;
 }
 
-/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
 static XP_COLD bool
 has_results (const XpOperator *op, const XpValue *results)
 {
@@ -331,6 +330,7 @@ has_results (const XpOperator *op, const XpValue *results)
   return true;
 }
 
+/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
 static bool
 is_complete (const BoxedCall *boxed)
 {
