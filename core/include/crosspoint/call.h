@@ -374,13 +374,17 @@ xp_row_index (const XpKeySlot *slots, uint64_t functionality, uint32_t stripe)
   return slot.base + (stripe & slot.stride_mask);
 }
 
-/* Whether @cell still holds @kernel; in one instruction, where an atomic load takes two. */
+/* Whether @cell still holds @kernel; in one instruction, where an atomic load takes two. The thread
+ * sanitizer is to see it. */
 static inline bool
 xp_cell_holds (const XpCell *cell, const XpKernel *kernel)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
   bool same;
-  __asm__ volatile("cmp {%2, %1|%1, %2}" : "=@ccz"(same) : "r"(kernel), "m"(cell->kernel));
+  __asm__ volatile("cmp {%2, %1|%1, %2}"
+                   : "=@ccz"(same)
+                   : "r"(kernel), "m"(cell->kernel)
+                   : "memory");
   return same;
 #else
   return __atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE) == kernel;
