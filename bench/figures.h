@@ -29,6 +29,15 @@ figure_take (Figure *figure, double ns)
   figure->ns = figure->ns == 0 ? ns : MIN (figure->ns, ns);
 }
 
+/* With --quick everything is measured once and little: whether it works, not what it costs. */
+extern gboolean is_quick;
+
+static inline unsigned
+times (unsigned usual, unsigned quick)
+{
+  return is_quick ? quick : usual;
+}
+
 double nanoseconds_now (void);
 
 /* What the calling thread has had of a processor: for work so long that others get their turn. */
@@ -44,7 +53,7 @@ double direct_round (unsigned n_calls);
 gboolean dispatch_measure (GError **error);
 gboolean register_measure (GError **error);
 
-/* dispatch.c, two_threads.c, register.c */
+/* dispatch.c, register.c */
 extern Figure dispatch_figures[];
 extern const unsigned n_dispatch_figures;
 extern Figure register_figures[];

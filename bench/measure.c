@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * measure.c: clocks, processors, and the floor: a call through a function pointer.
+ * measure.c: how much is measured, clocks, processors, and the floor: a call through a function
+ * pointer.
  */
 #include "figures.h"
 
 #include <sched.h>
 #include <time.h>
+
+gboolean is_quick;
 
 static double
 nanoseconds_of (clockid_t clock)

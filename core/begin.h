@@ -10,4 +10,5 @@ void xp_table_begin (void);
 void xp_trace_begin_from_environment (void);
 void xp_plugin_records_begin (void);
 void xp_load_begin (void);
+void xp_policy_begin (void);
 void xp_hints_begin (void);

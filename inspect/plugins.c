@@ -22,11 +22,7 @@ add_info (JsonBuilder *builder, const XpPluginInfo *info)
   add_text (builder, "mapped", info->mapped_path);
   add_text (builder, "build_id", info->build_id);
   add_text (builder, "resident", info->resident);
-  json_builder_set_member_name (builder, "priority");
-  if (info->priority == G_MININT)
-    json_builder_add_string_value (builder, "lowest");
-  else
-    json_builder_add_int_value (builder, info->priority);
+  add_priority (builder, info->priority);
   add_number (builder, "loads", info->load_count);
   add_number (builder, "pins", info->pin_count);
   add_number (builder, "rows", info->n_rows);
@@ -126,10 +122,8 @@ plugin_text (JsonNode *model, GString *text, G_GNUC_UNUSED gboolean colour)
   JsonObject *plugin = json_node_get_object (model);
   for (unsigned i = 0; i < XP_LENGTH (facts); i++)
     append_field (text, facts[i], get_text (plugin, facts[i]));
-  if (json_node_get_value_type (json_object_get_member (plugin, "priority")) == G_TYPE_STRING)
-    append_field (text, "priority", get_text (plugin, "priority"));
-  else
-    append_count (text, plugin, "priority");
+  g_autofree char *priority = priority_of (plugin);
+  append_field (text, "priority", priority);
   for (unsigned i = 0; i < XP_LENGTH (lists); i++)
     append_list (text, plugin, lists[i]);
   if (get_number (plugin, "loads") > 0)

@@ -190,6 +190,24 @@ add_texts (JsonBuilder *builder, const char *name, const char *const *texts)
   json_builder_end_array (builder);
 }
 
+void
+add_priority (JsonBuilder *builder, int priority)
+{
+  if (priority == G_MININT)
+    add_text (builder, "priority", "lowest");
+  else
+    add_number (builder, "priority", priority);
+}
+
+char *
+priority_of (JsonObject *object)
+{
+  JsonNode *priority = json_object_get_member (object, "priority");
+  if (json_node_get_value_type (priority) == G_TYPE_STRING)
+    return g_strdup (json_node_get_string (priority));
+  return g_strdup_printf ("%" G_GINT64_FORMAT, json_node_get_int (priority));
+}
+
 const char *
 get_text (JsonObject *object, const char *name)
 {

@@ -54,6 +54,11 @@ gint64 get_number (JsonObject *object, const char *name);
 gboolean get_boolean (JsonObject *object, const char *name);
 JsonArray *get_array (JsonObject *object, const char *name);
 
+/* A number, or "lowest". */
+void add_priority (JsonBuilder *builder, int priority);
+/* The same as a text; (transfer full). */
+char *priority_of (JsonObject *object);
+
 /* The cells of a row, as a computed table shows them (reference 4.2). */
 void append_cells (GString *text, JsonArray *cells);
 

@@ -60,12 +60,14 @@ char **command_parse (const Command *command, char **words, Settings *settings, 
 GBytes *command_read (const char *path, const char *what, GError **error);
 
 /* reports.c */
-extern const GOptionEntry plugins_options[], schema_options[], dump_options[], has_options[];
+extern const GOptionEntry plugins_options[], ops_options[], schema_options[], dump_options[],
+    has_options[];
 extern const GOptionEntry replay_options[];
 XpReport *report_plugins (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
 XpReport *report_ops (char **arguments, GError **error);
+XpReport *report_which (char **arguments, GError **error);
 XpReport *report_keys (char **arguments, GError **error);
 XpReport *report_schema (char **arguments, GError **error);
 XpReport *report_dump (char **arguments, GError **error);
@@ -73,7 +75,8 @@ XpReport *report_table (char **arguments, GError **error);
 XpReport *report_has (char **arguments, GError **error);
 XpReport *report_replay (char **arguments, GError **error);
 
-extern const GOptionEntry call_options[], run_options[], gen_options[];
+extern const GOptionEntry call_options[], prefer_options[], run_options[], gen_options[];
 int command_call (const Settings *settings, char **arguments);
+int command_prefer (const Settings *settings, char **arguments);
 int command_run (const Settings *settings, char **arguments);
 int command_gen (const Settings *settings, char **arguments);

@@ -20,8 +20,10 @@ const Command commands[] = {
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
   { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",
     LOADS_NOTHING, 0, 0, no_options, report_paths, NULL },
-  { "ops", "[GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
-    "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, no_options, report_ops, NULL },
+  { "ops", "[--pending] [GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
+    "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, ops_options, report_ops, NULL },
+  { "which", "OP KEY", "Shows who fills a cell, who would otherwise, and what decided.",
+    "crosspoint which aten::mm CPU", LOADS_DEFAULT, 2, 2, no_options, report_which, NULL },
   { "keys", "", "Lists the columns: dispatch keys, the highest first.", "crosspoint keys",
     LOADS_DEFAULT, 0, 0, no_options, report_keys, NULL },
   { "schema", "OP… | --file FILE",
@@ -63,6 +65,15 @@ const Command commands[] = {
     "OP@PLUGIN/KEY call one kernel of it, active or not.",
     "crosspoint call aten::add x.npy 1 alpha=2 -o y.npy", LOADS_DEFAULT, 1, ANY, call_options, NULL,
     command_call },
+  { "prefer", "[--remove] [PLUGIN|OP@PLUGIN/KEY]",
+    "Lists whose kernels come first, or writes it into the user's file.",
+    "crosspoint prefer aten::mm@openblas\n\n"
+    "OP and PLUGIN may be globs; KEY is the key registered to, any without it. What is written "
+    "comes\n"
+    "before what the file prefers already. In a script the statement of this name changes the "
+    "running\n"
+    "table instead, and no file.",
+    LOADS_DEFAULT, 0, 1, prefer_options, NULL, command_prefer },
   { "run", "[--echo] SCRIPT", "Runs a script in the little language; `-` is standard input.",
     "crosspoint run tour.xp", LOADS_DEFAULT, 1, 1, run_options, NULL, command_run },
   { "gen", "[-o DIR] [--rows] FILE.ops", "Writes C from the schemas of a .ops file.",

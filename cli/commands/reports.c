@@ -7,6 +7,7 @@
 #include <string.h>
 
 static gboolean all;
+static gboolean pending;
 static gboolean owners;
 static gboolean computed;
 static char *schema_file;
@@ -14,6 +15,12 @@ static char *fallbacks_file;
 
 const GOptionEntry plugins_options[] = {
   { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also those that are there but not loaded", NULL },
+  { NULL },
+};
+
+const GOptionEntry ops_options[] = {
+  { "pending", 0, 0, G_OPTION_ARG_NONE, &pending,
+    "List kernels that wait for their operators to be defined instead", NULL },
   { NULL },
 };
 
@@ -61,7 +68,13 @@ report_paths (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 XpReport *
 report_ops (char **arguments, G_GNUC_UNUSED GError **error)
 {
-  return xp_report_operators (arguments[0]);
+  return pending ? xp_report_pending (arguments[0]) : xp_report_operators (arguments[0]);
+}
+
+XpReport *
+report_which (char **arguments, GError **error)
+{
+  return xp_report_which (arguments[0], arguments[1], error);
 }
 
 XpReport *

@@ -162,6 +162,41 @@ run_swap (Session *session, const char *rest, GString *output, GError **error)
   return TRUE;
 }
 
+/* Says what the strongest preference matches, so that a misspelt one is seen. */
+static void
+append_strongest (const Session *session, GString *output)
+{
+  unsigned n;
+  XpPreference *preferences = xp_preferences (&n);
+  if (n > 0)
+    append_line (session, output, "prefer", "%s: %u kernel%s", preferences[0].text,
+                 preferences[0].n_kernels, preferences[0].n_kernels == 1 ? "" : "s");
+  xp_preferences_free (preferences, n);
+}
+
+/* Prefers kernels, or no longer; without words it lists what is preferred. */
+static gboolean
+run_prefer (Session *session, const char *rest, GString *output, GError **error)
+{
+  g_auto (GStrv) words = split_words (rest, 0, NULL, error);
+  unsigned n = words != NULL ? g_strv_length (words) : 0;
+  gboolean removes = n > 0 && strcmp (words[0], "--remove") == 0;
+  if (words == NULL)
+    return FALSE;
+  if (n != (removes ? 2 : MIN (n, 1)))
+    return set_syntax_error (error, "expected `prefer`, `prefer OPERATOR@PLUGIN/KEY` or "
+                                    "`prefer --remove OPERATOR@PLUGIN/KEY`");
+  if (removes)
+    return xp_unprefer (words[1], error);
+  if (n == 0)
+    append_report (session, output, xp_report_preferences ());
+  else if (xp_prefer (words[0], error))
+    append_strongest (session, output);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 /* --- Values. --- */
 
 static gboolean
@@ -278,9 +313,10 @@ static const struct
   const char *word;
   Statement run;
 } statements[] = {
-  { "load", run_load },          { "unload", run_unload }, { "swap", run_swap },
-  { "print", print_expression }, { "save", run_save },     { "keyset", run_keyset },
-  { "trace", run_trace },        { "time", run_time },     { "expect", session_expect },
+  { "load", run_load },         { "unload", run_unload },      { "swap", run_swap },
+  { "prefer", run_prefer },     { "print", print_expression }, { "save", run_save },
+  { "keyset", run_keyset },     { "trace", run_trace },        { "time", run_time },
+  { "expect", session_expect },
 };
 
 /* `dump aten::gelu` is what the program's command of that name gives. */

@@ -5,6 +5,8 @@
 #include "begin.h"
 #include "call/dispatch.h"
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -15,8 +17,34 @@
 #include <string.h>
 #include <unistd.h>
 
+static GMutex load_lock;
+static __thread bool has_load_lock;
+
 /* Set while code of a plugin runs that may only register. */
 static __thread const XpPlugin *running;
+
+void
+xp_load_lock (void)
+{
+  g_mutex_lock (&load_lock);
+  has_load_lock = true;
+}
+
+bool
+xp_load_trylock (void)
+{
+  if (!g_mutex_trylock (&load_lock))
+    return false;
+  has_load_lock = true;
+  return true;
+}
+
+void
+xp_load_unlock (void)
+{
+  has_load_lock = false;
+  g_mutex_unlock (&load_lock);
+}
 
 /* The constructor gets the error, and so does whoever loads. */
 bool
@@ -57,8 +85,9 @@ xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  /* What it registers is dropped. */
+  /* What it registers is refused. */
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->is_fini = true;
   begin_running (plugin, transaction);
   plugin->fini ();
   end_running ();
@@ -125,8 +154,7 @@ check_conflict (const XpPluginInfo *note, const XpPlugin *replaced, GError **err
 static gboolean
 open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **error)
 {
-  const char *in_place = g_getenv ("CROSSPOINT_LOAD_IN_PLACE");
-  plugin->is_copy = in_place == NULL || strcmp (in_place, "1") != 0;
+  plugin->is_copy = xp_setting_get_number ("load-in-place") == 0;
   char *path = plugin->is_copy ? xp_copy_make (fd, plugin->owner.name, error)
                                : g_strdup (plugin->note->path);
   if (path == NULL)
@@ -398,10 +426,12 @@ xp_plugin_load (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
   struct stat status;
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
   xp_unload_drained (true);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
+  xp_preferences_begin ();
   /* A name that is loaded is that plugin, wherever its file lies now. */
   XpPlugin *plugin = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
   g_autofree char *path = plugin == NULL ? xp_plugin_locate (name, error) : NULL;
@@ -411,7 +441,7 @@ xp_plugin_load (const char *name, GError **error)
     __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
   else if (path != NULL)
     plugin = xp_load_file (path, NULL, error);
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return plugin;
@@ -431,9 +461,10 @@ XpPlugin *
 xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
 {
   g_return_val_if_fail (plugin != NULL && name != NULL, NULL);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return NULL;
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   XpPlugin *successor = NULL;
   /* A name that is loaded is that plugin, and its own name is its own file, built again. */
   XpPlugin *named = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
@@ -457,21 +488,21 @@ xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
       if (!xp_unload_finish (plugin, error))
         successor = NULL;
     }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return successor;
 }
 
 /* In the order in which they are taken one inside the other. */
-static GMutex *const fork_locks[] = { &xp_load_lock, &xp_retire_lock, &xp_plugins_lock,
-                                      &xp_table_lock, &xp_backends_lock };
+static GMutex *const fork_locks[] = { &load_lock,     &xp_retire_lock,   &xp_plugins_lock,
+                                      &xp_table_lock, &xp_backends_lock, &xp_settings_lock };
 
-/* A constructor, probe or fini that forks is part of what holds the load lock. */
+/* Code of a plugin that forks while it is loaded or closed is part of what holds the load lock. */
 static unsigned
 first_fork_lock (void)
 {
-  return running != NULL ? 1 : 0;
+  return has_load_lock ? 1 : 0;
 }
 
 static void

@@ -45,11 +45,6 @@ typedef struct
 /* A leaf lock, for the list of records and their fields. */
 extern GMutex xp_plugins_lock;
 
-/* Held through every load, unload and swap, and around fork; but not while threads are waited for,
- * which may load or fork before they leave. Not held while a constructor of another library may
- * wait for us: registering takes the table's lock only. */
-extern GMutex xp_load_lock;
-
 /* --- record.c --- */
 XpPlugin *xp_plugin_records (void);
 /* A record for the file of @note: the one of an earlier attempt, or a new one. Takes the note. */
@@ -96,6 +91,12 @@ char *xp_copy_make (int fd, const char *name, GError **error);
 void xp_copy_remove (const char *path);
 
 /* --- load.c --- */
+/* Held through every load, unload and swap, and around fork; but not while threads are waited for,
+ * which may load or fork before they leave. Not held while a constructor of another library may
+ * wait for us: registering takes the table's lock only. */
+void xp_load_lock (void);
+bool xp_load_trylock (void);
+void xp_load_unlock (void);
 /* Whether this thread is inside of a constructor, probe or fini that we called. */
 bool xp_load_is_nested (GError **error);
 XpPlugin *xp_load_file (const char *path, XpPlugin *replaced, GError **error);

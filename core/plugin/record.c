@@ -5,6 +5,7 @@
  */
 #include "begin.h"
 #include "plugin/plugin.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -13,7 +14,6 @@
 #include <string.h>
 
 GMutex xp_plugins_lock;
-GMutex xp_load_lock;
 
 static XpPlugin *records; /* append-only */
 
@@ -283,17 +283,37 @@ xp_plugin_state (XpPlugin *plugin)
 /* --- Objects that came in another way: linked to the program, preloaded, opened by somebody else.
  * --- */
 
-static XpOwner *
-foreign_owner (const void *address)
+/* The path by which the linker knows the object that @address lies in. Without the linker's lock:
+ * a constructor, under it, may wait for the thread that asks. */
+static const char *
+object_path (const void *address)
 {
-  Dl_info where;
-  struct link_map *map = NULL;
-  if (dladdr1 (address, &where, (void **) &map, RTLD_DL_LINKMAP) == 0 || map == NULL
-      || map->l_name == NULL || map->l_name[0] == '\0')
+  struct dl_find_object found;
+  if (_dl_find_object ((void *) address, &found) != 0 || found.dlfo_link_map == NULL)
     return NULL;
+  const char *path = found.dlfo_link_map->l_name;
+  return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+/* The plugin that the linker is opening under @path, whose place is not known yet. */
+static XpOwner *
+loading_owner (const char *path)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  XpPlugin *plugin = records;
+  while (plugin != NULL
+         && (plugin->state != XP_PLUGIN_LOADING || g_strcmp0 (plugin->mapped_path, path) != 0))
+    plugin = plugin->next;
+  g_mutex_unlock (&xp_plugins_lock);
+  return plugin != NULL ? &plugin->owner : NULL;
+}
+
+static XpOwner *
+foreign_owner (const char *name)
+{
   struct stat status;
   GError *error = NULL;
-  g_autofree char *path = g_canonicalize_filename (map->l_name, NULL);
+  g_autofree char *path = g_canonicalize_filename (name, NULL);
   XpPluginInfo *note = xp_plugin_info_read (path, &error);
   if (note == NULL || stat (path, &status) != 0)
     {
@@ -303,11 +323,12 @@ foreign_owner (const void *address)
     }
   XpPlugin *plugin = xp_plugin_record (note, &status);
   plugin->is_foreign = true;
+  xp_preferences_begin ();
   xp_owner_open (&plugin->owner);
   __atomic_store_n (&plugin->load_count, 1, __ATOMIC_RELAXED);
   plugin->mapped_path = g_strdup (path);
   /* Ours too from now on: it stays mapped until it is unloaded through us. */
-  plugin->handle = dlopen (map->l_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  plugin->handle = dlopen (name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   xp_plugin_set_range (plugin);
   plugin->fini = (void (*) (void)) xp_plugin_entry_point (plugin, "xp_plugin_fini");
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADED, "it came in another way than through a load");
@@ -317,8 +338,13 @@ foreign_owner (const void *address)
 static XpOwner *
 find_owner (const void *address)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   XpOwner *owner = owner_at (address);
-  return owner != NULL ? owner : foreign_owner (address);
+  const char *path = owner == NULL ? object_path (address) : NULL;
+  if (path == NULL)
+    return owner;
+  owner = loading_owner (path);
+  return owner != NULL ? owner : foreign_owner (path);
 }
 
 void

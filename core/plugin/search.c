@@ -3,18 +3,12 @@
  * search.c: where plugins are looked for. Never in the working directory.
  */
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
-
-static bool
-environment_is_trusted (void)
-{
-  return getauxval (AT_SECURE) == 0;
-}
 
 static void
 add_directory (GArray *path, const char *directory, const char *source)
@@ -28,9 +22,9 @@ add_directory (GArray *path, const char *directory, const char *source)
 }
 
 static bool
-add_variable (GArray *path, const char *variable)
+add_setting (GArray *path, const char *setting, XpSettingLayer layer, const char *source)
 {
-  const char *value = environment_is_trusted () ? g_getenv (variable) : NULL;
+  g_autofree char *value = xp_setting_get_layer (setting, layer);
   if (value == NULL)
     return false;
   g_auto (GStrv) directories = g_strsplit (value, ":", -1);
@@ -38,7 +32,7 @@ add_variable (GArray *path, const char *variable)
     if (directories[i][0] != '\0')
       {
         g_autofree char *absolute = g_canonicalize_filename (directories[i], NULL);
-        add_directory (path, absolute, variable);
+        add_directory (path, absolute, source);
       }
   return true;
 }
@@ -58,28 +52,45 @@ own_directory (void)
   return directory;
 }
 
+/* Where nothing replaces it. */
+static void
+add_standard (GArray *path)
+{
+  if (xp_environment_is_trusted ())
+    {
+      g_autofree char *user = g_build_filename (g_get_user_data_dir (), "crosspoint", "plugins",
+                                                NULL);
+      add_directory (path, user, "user");
+    }
+  g_autofree char *own = own_directory ();
+  g_autofree char *beside = own != NULL ? g_build_filename (own, "crosspoint", "plugins", NULL)
+                                        : NULL;
+  if (beside != NULL)
+    add_directory (path, beside, "beside the library");
+  if (beside == NULL || strcmp (beside, XP_PLUGIN_INSTALL_DIR) != 0)
+    add_directory (path, XP_PLUGIN_INSTALL_DIR, "installation");
+}
+
+static void
+add_configured (GArray *path)
+{
+  g_autofree char *source = xp_settings_file ();
+  add_setting (path, "plugin-path", XP_SETTING_FILE, source);
+  if (!add_setting (path, "plugin-system-path", XP_SETTING_FILE, source))
+    add_standard (path);
+}
+
 XpSearchDirectory *
 xp_plugin_search_path (unsigned *n_directories)
 {
   g_return_val_if_fail (n_directories != NULL, NULL);
   GArray *path = g_array_new (FALSE, FALSE, sizeof (XpSearchDirectory));
-  add_variable (path, "CROSSPOINT_PLUGIN_PATH");
-  if (!add_variable (path, "CROSSPOINT_PLUGIN_SYSTEM_PATH"))
-    {
-      if (environment_is_trusted ())
-        {
-          g_autofree char *user = g_build_filename (g_get_user_data_dir (), "crosspoint", "plugins",
-                                                    NULL);
-          add_directory (path, user, "user");
-        }
-      g_autofree char *own = own_directory ();
-      g_autofree char *beside = own != NULL ? g_build_filename (own, "crosspoint", "plugins", NULL)
-                                            : NULL;
-      if (beside != NULL)
-        add_directory (path, beside, "beside the library");
-      if (beside == NULL || strcmp (beside, XP_PLUGIN_INSTALL_DIR) != 0)
-        add_directory (path, XP_PLUGIN_INSTALL_DIR, "installation");
-    }
+  add_setting (path, "plugin-path", XP_SETTING_PROGRAM, "program");
+  add_setting (path, "plugin-path", XP_SETTING_ENVIRONMENT, "CROSSPOINT_PLUGIN_PATH");
+  if (!add_setting (path, "plugin-system-path", XP_SETTING_PROGRAM, "program")
+      && !add_setting (path, "plugin-system-path", XP_SETTING_ENVIRONMENT,
+                       "CROSSPOINT_PLUGIN_SYSTEM_PATH"))
+    add_configured (path);
   *n_directories = path->len;
   return (XpSearchDirectory *) (void *) g_array_free (path, FALSE);
 }

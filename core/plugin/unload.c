@@ -3,20 +3,19 @@
  * unload.c: out of the table, out of the threads, out of the process.
  */
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
-
-static double timeout_seconds = 10;
 
 void
 xp_set_unload_timeout (double seconds)
 {
   g_return_if_fail (seconds >= 0);
-  timeout_seconds = seconds;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  xp_setting_set ("unload-timeout", g_ascii_dtostr (text, sizeof text, seconds), NULL);
 }
 
 static gboolean
@@ -79,10 +78,26 @@ reason_to_stay (const XpPlugin *plugin, const char *path)
                          "thread-local destructor, or another library that needs it");
 }
 
-/* Nobody is inside and nothing pins it: the end. */
+/* Whether something pins it; says so. */
+static bool
+is_pinned (XpPlugin *plugin)
+{
+  unsigned pins = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
+  if (pins == 0)
+    return false;
+  g_autofree char *reason = g_strdup_printf (
+      "%u thing%s of it %s still in use, such as tensors; it is closed when the last is freed",
+      pins, pins == 1 ? "" : "s", pins == 1 ? "is" : "are");
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
+  return true;
+}
+
+/* Nobody is inside: the end, unless something pins it. */
 static void
 close_plugin (XpPlugin *plugin)
 {
+  if (is_pinned (plugin))
+    return;
   g_autofree char *reason = NULL;
   xp_load_run_fini (plugin);
   if (plugin->note->resident != NULL)
@@ -92,8 +107,12 @@ close_plugin (XpPlugin *plugin)
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
       return;
     }
+  plugin->fini = NULL;
   g_clear_pointer (&plugin->memories, g_array_unref);
   xp_owner_destroy_libraries (&plugin->owner);
+  /* Of what was released at run time another thread may have begun to destroy some. */
+  if (is_pinned (plugin))
+    return;
   if (plugin->handle != NULL)
     dlclose (plugin->handle);
   g_mutex_lock (&xp_plugins_lock);
@@ -109,55 +128,45 @@ close_plugin (XpPlugin *plugin)
   xp_plugin_set_state (plugin, reason != NULL ? XP_PLUGIN_RETIRED : XP_PLUGIN_UNLOADED, reason);
 }
 
+/* Afterwards all that was released at run time is destroyed, or a thread that does so pins it. */
 static gboolean
 wait_for_threads (XpPlugin *plugin, double seconds)
 {
-  g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
-  return xp_threads_wait (xp_kernels_contain, kernels, seconds);
-}
-
-/* Closes it unless something pins it. */
-static void
-close_unless_pinned (XpPlugin *plugin)
-{
-  unsigned pins = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
-  if (pins == 0)
+  gint64 deadline = g_get_monotonic_time () + (gint64) (seconds * 1e6);
+  for (;;)
     {
-      close_plugin (plugin);
-      return;
+      /* Anew from time to time: what is destroyed meanwhile leaves its address to another. */
+      g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
+      double left = (double) (deadline - g_get_monotonic_time ()) * 1e-6;
+      if (xp_threads_wait (xp_kernels_contain, kernels, CLAMP (left, 0, 0.1)))
+        break;
+      if (left <= 0)
+        return FALSE;
     }
-  g_autofree char *reason = g_strdup_printf (
-      "%u thing%s of it %s still in use, such as tensors; it is closed when the last is freed",
-      pins, pins == 1 ? "" : "s", pins == 1 ? "is" : "are");
-  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
-}
-
-static void
-restore_cancelling (const int *state)
-{
-  pthread_setcancelstate (*state, NULL);
+  xp_registrations_retire ();
+  return TRUE;
 }
 
 gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
-  /* Whoever is cancelled here would leave the plugin half closed, and nobody else would close it.
-   */
-  __attribute__ ((cleanup (restore_cancelling))) int cancelling;
-  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancelling);
   xp_plugin_forget_memories (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
+  double timeout_seconds = xp_setting_get_number ("unload-timeout");
   bool is_left = wait_for_threads (plugin, timeout_seconds);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   plugin->is_being_left = false;
   if (is_left)
     {
-      close_unless_pinned (plugin);
+      close_plugin (plugin);
       return TRUE;
     }
-  g_autofree char *reason = g_strdup_printf ("a thread did not leave its kernel within %g seconds",
+  g_autofree char *reason = g_strdup_printf ("a thread %s within %g seconds",
+                                             xp_threads_barrier ()
+                                                 ? "did not leave its kernel"
+                                                 : "made no call, since membarrier was forbidden,",
                                              timeout_seconds);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
   xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
@@ -169,9 +178,10 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
 void
 xp_unload_drained (bool wait)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (wait)
-    g_mutex_lock (&xp_load_lock);
-  else if (!g_mutex_trylock (&xp_load_lock))
+    xp_load_lock ();
+  else if (!xp_load_trylock ())
     return;
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     if (xp_plugin_state (plugin) == XP_PLUGIN_DRAINING && !plugin->is_being_left
@@ -181,17 +191,18 @@ xp_unload_drained (bool wait)
         if (xp_thread_find (xp_kernels_contain, kernels) == NULL && wait_for_threads (plugin, 0))
           close_plugin (plugin);
       }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
 }
 
 gboolean
 xp_plugin_unload (XpPlugin *plugin, GError **error)
 {
   g_return_val_if_fail (plugin != NULL, FALSE);
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return FALSE;
   xp_unload_drained (true);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   gboolean done = TRUE;
   if (xp_plugin_state (plugin) == XP_PLUGIN_LOADED
       && __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED) > 1)
@@ -209,7 +220,7 @@ xp_plugin_unload (XpPlugin *plugin, GError **error)
           done = xp_unload_finish (plugin, error);
         }
     }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return done;

@@ -110,6 +110,14 @@ XP_PUBLIC XpReport *xp_report_paths (void);
 XP_PUBLIC XpReport *xp_report_operators (const char *pattern);
 
 /**
+ * xp_report_pending:
+ * @pattern: (nullable): a glob, `aten::*add*`; %NULL for all
+ *
+ * Returns: (transfer full): kernels whose operators are not defined, with key, plugin and location
+ */
+XP_PUBLIC XpReport *xp_report_pending (const char *pattern);
+
+/**
  * xp_report_keys:
  *
  * Returns: (transfer full): the columns, highest priority first, with the alias keys after them
@@ -151,6 +159,29 @@ XP_PUBLIC XpReport *xp_report_dump (const char *pattern, gboolean owners, GError
  * Returns: (transfer full): computed cells, in PyTorch's format
  */
 XP_PUBLIC XpReport *xp_report_table (const char *name, GError **error);
+
+/**
+ * xp_report_which:
+ * @name: an operator
+ * @key: the name of a runtime key
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR, %XP_ERROR_UNKNOWN_OVERLOAD, %XP_ERROR_UNKNOWN_KEY,
+ * %XP_ERROR_ALIAS_KEY; %XP_ERROR_MISSING_KERNEL for an empty cell, with the keys that have a kernel
+ * and what to load.
+ *
+ * Returns: (transfer full): everything that could be in the cell, the winner first, and what
+ *   decided; it is no where the cell is ambiguous
+ */
+XP_PUBLIC XpReport *xp_report_which (const char *name, const char *key, GError **error);
+
+/**
+ * xp_report_preferences:
+ *
+ * Returns: (transfer full): whose kernels come first, the strongest preference first, and what
+ *   happens at a tie
+ */
+XP_PUBLIC XpReport *xp_report_preferences (void);
 
 /**
  * xp_report_has:

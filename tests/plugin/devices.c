@@ -214,6 +214,23 @@ START_TEST (a_resident_plugin_takes_its_device_up_again)
 }
 END_TEST
 
+/* What it registers in its fini would come with it when it is loaded again. */
+START_TEST (a_fini_registers_no_device)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("device_last");
+  g_autofree char *loaded = table_text ();
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_RETIRED, "thread");
+  ck_assert_ptr_nonnull (strstr (g_getenv ("FIXTURE_DEVICE"),
+                                 "device_last registers the device 'last', but it is not loaded"));
+  assert_no_device ("last");
+  ck_assert_ptr_eq (load_fixture ("device_last"), plugin);
+  assert_no_device ("last");
+  assert_table (loaded);
+}
+END_TEST
+
 START_TEST (a_device_that_others_fill_stays)
 {
   GError *error = NULL;
@@ -297,6 +314,7 @@ make_suite (void)
   tcase_add_test (devices, memory_of_a_device_that_is_gone);
   tcase_add_test (devices, memory_when_the_next_plugin_fails);
   tcase_add_test (devices, a_resident_plugin_takes_its_device_up_again);
+  tcase_add_test (devices, a_fini_registers_no_device);
   tcase_add_test (devices, a_device_that_others_fill_stays);
   tcase_add_test (devices, devices_under_traffic);
   suite_add_tcase (suite, devices);

@@ -5,7 +5,7 @@
  * A load is a transaction: everything the plugin's constructors register is checked as a whole and
  * published at once, and any error leaves the table as it was. Loads are counted; the last unload
  * acts. All functions may be called from any thread, but not from within a plugin's constructor,
- * probe or fini.
+ * probe or fini. A thread that is cancelled while it loads, unloads or swaps does so first.
  */
 #ifndef XP_LOADER_H
 #define XP_LOADER_H
@@ -142,7 +142,8 @@ XP_PUBLIC XpPlugin *xp_plugin_load (const char *name, GError **error);
  * Errors: %XP_ERROR_PLUGIN_NOT_LOADED; %XP_ERROR_IN_USE, with the plugins that require it, and
  * %XP_ERROR_BUSY from inside one of its kernels: both leave it as it was. %XP_ERROR_BUSY, too, when
  * a thread does not leave within xp_set_unload_timeout(): the cells are gone, the state is
- * %XP_PLUGIN_DRAINING.
+ * %XP_PLUGIN_DRAINING. So it is where the system call membarrier was forbidden after the program's
+ * start, until every thread that had called before has called again or ended.
  *
  * Returns: %TRUE on success
  */
