@@ -10,6 +10,9 @@
 #include <crosspoint/loader.h>
 #include <sys/stat.h>
 
+/* swap.h */
+typedef struct XpSwap XpSwap;
+
 /* Under xp_plugins_lock, but for the pins, which are atomic. A record is never freed. */
 struct XpPlugin
 {
@@ -99,7 +102,8 @@ bool xp_load_trylock (void);
 void xp_load_unlock (void);
 /* Whether this thread is inside of a constructor, probe or fini that we called. */
 bool xp_load_is_nested (GError **error);
-XpPlugin *xp_load_file (const char *path, XpPlugin *replaced, GError **error);
+/* With @swap, in the place of whom it names, or over it. */
+XpPlugin *xp_load_file (const char *path, XpSwap *swap, GError **error);
 /* Runs @function of a plugin, which may not load, unload or call. */
 void xp_load_run_fini (XpPlugin *plugin);
 

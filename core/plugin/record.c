@@ -35,7 +35,8 @@ static bool
 is_mapped (const XpPlugin *plugin)
 {
   return plugin->state == XP_PLUGIN_LOADED || plugin->state == XP_PLUGIN_LOADING
-         || plugin->state == XP_PLUGIN_DRAINING || plugin->state == XP_PLUGIN_RETIRED;
+         || plugin->state == XP_PLUGIN_INACTIVE || plugin->state == XP_PLUGIN_DRAINING
+         || plugin->state == XP_PLUGIN_RETIRED;
 }
 
 XpPlugin *

@@ -4,6 +4,7 @@
  */
 #include "plugin/plugin.h"
 #include "plugin/settings.h"
+#include "plugin/swap.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -18,6 +19,13 @@ xp_set_unload_timeout (double seconds)
   xp_setting_set ("unload-timeout", g_ascii_dtostr (text, sizeof text, seconds), NULL);
 }
 
+static bool
+requires (const XpPlugin *other, const XpPlugin *plugin)
+{
+  return other->state == XP_PLUGIN_LOADED
+         && g_strv_contains ((const char *const *) other->note->requires_, plugin->owner.name);
+}
+
 static gboolean
 check_dependants (const XpPlugin *plugin, const char *successor, GError **error)
 {
@@ -25,8 +33,7 @@ check_dependants (const XpPlugin *plugin, const char *successor, GError **error)
   if (successor != NULL && strcmp (successor, plugin->owner.name) == 0)
     return TRUE;
   for (const XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
-    if (other != plugin && other->state == XP_PLUGIN_LOADED
-        && g_strv_contains ((const char *const *) other->note->requires_, plugin->owner.name))
+    if (other != plugin && requires (other, plugin))
       g_ptr_array_add (dependants, other->owner.name);
   if (dependants->len == 0)
     return TRUE;
@@ -35,7 +42,8 @@ check_dependants (const XpPlugin *plugin, const char *successor, GError **error)
   xp_error_set (
       error, XP_ERROR_IN_USE,
       &(XpErrorDetails){ .plugin = plugin->owner.name, .candidates = (char **) dependants->pdata },
-      "%s is required by %s: unload that first", plugin->owner.name, list);
+      "%s is required by %s: unload that first, or take it along with --cascade",
+      plugin->owner.name, list);
   return FALSE;
 }
 
@@ -194,34 +202,111 @@ xp_unload_drained (bool wait)
   xp_load_unlock ();
 }
 
-gboolean
-xp_plugin_unload (XpPlugin *plugin, GError **error)
+/* --- Unloading. --- */
+
+/* @plugin, after all that require it; a swap can have made a ring of them. */
+static void
+collect_dependants (XpPlugin *plugin, GHashTable *seen, GPtrArray *leaving)
 {
-  g_return_val_if_fail (plugin != NULL, FALSE);
+  if (!g_hash_table_add (seen, plugin))
+    return;
+  for (XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
+    if (requires (other, plugin))
+      collect_dependants (other, seen, leaving);
+  g_ptr_array_add (leaving, plugin);
+}
+
+/* Takes the cells of all of them away at once, or of none. */
+static gboolean
+remove_all (const GPtrArray *leaving, GError **error)
+{
+  XpTransaction *transaction = xp_transaction_new ();
+  for (unsigned i = 0; i < leaving->len; i++)
+    xp_transaction_replace (transaction, &((XpPlugin *) leaving->pdata[i])->owner);
+  /* A device of it may be in use. */
+  gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
+  xp_transaction_free (transaction);
+  for (unsigned i = 0; done && i < leaving->len; i++)
+    {
+      XpPlugin *plugin = leaving->pdata[i];
+      __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
+      xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
+      plugin->is_being_left = true;
+    }
+  return done;
+}
+
+/* The first error counts, but every one of them is left. */
+static gboolean
+unload_all (const GPtrArray *leaving, GError **error)
+{
+  if (!remove_all (leaving, error))
+    return FALSE;
+  gboolean done = TRUE;
+  for (unsigned i = 0; i < leaving->len; i++)
+    {
+      done &= xp_unload_finish (leaving->pdata[i], done ? error : NULL);
+      xp_swap_forget_new (leaving->pdata[i]);
+    }
+  return done;
+}
+
+static gboolean
+unload (XpPlugin *plugin, gboolean cascade, GError **error)
+{
+  g_autoptr (GPtrArray) leaving = g_ptr_array_new ();
+  if (xp_plugin_state (plugin) == XP_PLUGIN_INACTIVE)
+    {
+      xp_swap_forget_old (plugin);
+      return xp_unload_finish (plugin, error);
+    }
+  if (!cascade && xp_plugin_state (plugin) == XP_PLUGIN_LOADED
+      && __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED) > 1)
+    {
+      __atomic_sub_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+      return TRUE;
+    }
+  if (cascade)
+    {
+      g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+      collect_dependants (plugin, seen, leaving);
+    }
+  else
+    g_ptr_array_add (leaving, plugin);
+  for (unsigned i = 0; i < leaving->len; i++)
+    {
+      XpPlugin *other = leaving->pdata[i];
+      if (!xp_unload_check (other, cascade ? other->owner.name : NULL, error))
+        return FALSE;
+    }
+  return unload_all (leaving, error);
+}
+
+static gboolean
+unload_with_lock (XpPlugin *plugin, gboolean cascade, GError **error)
+{
   XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_load_is_nested (error))
     return FALSE;
   xp_unload_drained (true);
   xp_load_lock ();
-  gboolean done = TRUE;
-  if (xp_plugin_state (plugin) == XP_PLUGIN_LOADED
-      && __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED) > 1)
-    __atomic_sub_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
-  else if ((done = xp_unload_check (plugin, NULL, error)))
-    {
-      XpTransaction *transaction = xp_transaction_new ();
-      transaction->replaced = &plugin->owner;
-      /* A device of it may be in use. */
-      done = xp_transaction_commit (transaction, NULL, NULL, error);
-      xp_transaction_free (transaction);
-      if (done)
-        {
-          __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
-          done = xp_unload_finish (plugin, error);
-        }
-    }
+  gboolean done = unload (plugin, cascade, error);
   xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return done;
+}
+
+gboolean
+xp_plugin_unload (XpPlugin *plugin, GError **error)
+{
+  g_return_val_if_fail (plugin != NULL, FALSE);
+  return unload_with_lock (plugin, FALSE, error);
+}
+
+gboolean
+xp_plugin_unload_cascade (XpPlugin *plugin, GError **error)
+{
+  g_return_val_if_fail (plugin != NULL, FALSE);
+  return unload_with_lock (plugin, TRUE, error);
 }

@@ -163,7 +163,7 @@ take_again (const char *name, const XpTaken *taken, XpOwner *owner, XpTransactio
         return taken->backend;
       if (is_same && taken->is_in_use && other == owner)
         return taken->backend;
-      if (is_same && taken->is_in_use && transaction != NULL && transaction->replaced == other)
+      if (is_same && taken->is_in_use && xp_transaction_replaces (transaction, other))
         {
           xp_backend_hold ((XpBackend) taken->backend);
           return add_device (taken->backend, owner, transaction, error) ? taken->backend : -1;

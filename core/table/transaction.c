@@ -24,6 +24,7 @@ XpTransaction *
 xp_transaction_new (void)
 {
   XpTransaction *transaction = g_new0 (XpTransaction, 1);
+  transaction->replaced = g_ptr_array_new ();
   transaction->removed = g_ptr_array_new ();
   transaction->added = g_ptr_array_new ();
   return transaction;
@@ -32,10 +33,23 @@ xp_transaction_new (void)
 void
 xp_transaction_free (XpTransaction *transaction)
 {
+  g_ptr_array_unref (transaction->replaced);
   g_ptr_array_unref (transaction->removed);
   g_ptr_array_unref (transaction->added);
   g_clear_error (&transaction->error);
   g_free (transaction);
+}
+
+void
+xp_transaction_replace (XpTransaction *transaction, XpOwner *owner)
+{
+  g_ptr_array_add (transaction->replaced, owner);
+}
+
+bool
+xp_transaction_replaces (const XpTransaction *transaction, const XpOwner *owner)
+{
+  return transaction != NULL && g_ptr_array_find (transaction->replaced, owner, NULL);
 }
 
 void
@@ -61,6 +75,7 @@ xp_transaction_current_owner (void)
 /* What changed while a transaction is made. */
 typedef struct
 {
+  bool keeps_ranks; /* of the transaction */
   GPtrArray *rows;
   bool fallbacks;
   uint64_t devices_gone;
@@ -210,7 +225,8 @@ add_registration (Entry *entry, Touched *touched, GError **error)
 {
   static uint64_t sequence;
   Registration *registration = entry->registration;
-  registration->sequence = ++sequence;
+  if (!touched->keeps_ranks || registration->sequence == 0)
+    registration->sequence = ++sequence;
   if (!check_key (entry, touched, error))
     return FALSE;
   if (entry->row_name == NULL)
@@ -346,8 +362,8 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
       g_propagate_error (error, g_error_copy (transaction->error));
       return FALSE;
     }
-  if (transaction->replaced != NULL)
-    collect (transaction->replaced, transaction->removed);
+  for (unsigned i = 0; i < transaction->replaced->len; i++)
+    collect (transaction->replaced->pdata[i], transaction->removed);
   if (transaction->giver != NULL && !xp_device_collect (transaction, error))
     return FALSE;
   if (transaction->loaded != NULL)
@@ -459,7 +475,9 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
                        GError **error)
 {
   XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
-  Touched touched = { .rows = g_ptr_array_new (), .overrides = xp_overrides_new () };
+  Touched touched = { .keeps_ranks = transaction->keeps_ranks,
+                      .rows = g_ptr_array_new (),
+                      .overrides = xp_overrides_new () };
   g_mutex_lock (&xp_table_lock);
   gboolean done = make_changes (transaction, &touched, error)
                   && (check == NULL || check (transaction, data, error));
@@ -468,8 +486,8 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
       empty_handles (transaction);
       publish (transaction, &touched);
       xp_overrides_keep_new (touched.overrides);
-      if (transaction->replaced != NULL)
-        transaction->replaced->is_away = true;
+      for (unsigned i = 0; i < transaction->replaced->len; i++)
+        ((XpOwner *) transaction->replaced->pdata[i])->is_away = true;
       if (transaction->loaded != NULL)
         transaction->loaded->is_away = false;
     }

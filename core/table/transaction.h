@@ -40,19 +40,23 @@ struct XpLibrary
 
 typedef struct XpTransaction
 {
-  GPtrArray *removed; /* Entry */
-  GPtrArray *added;   /* Entry */
-  GError *error;      /* the first mistake made while it was filled */
-  XpOwner *replaced;  /* whom it takes out as a whole: a name of its devices may pass over */
-  XpOwner *giver;     /* who gives a device back, and the name of that */
+  GPtrArray *removed;  /* Entry */
+  GPtrArray *added;    /* Entry */
+  GError *error;       /* the first mistake made while it was filled */
+  GPtrArray *replaced; /* XpOwner: whom it takes out as a whole; names of devices may pass over */
+  XpOwner *giver;      /* who gives a device back, and the name of that */
   const char *given_back;
   XpOwner *loaded;  /* whom it brings as a whole, though it is away */
   uint64_t devices; /* bits reserved for it */
+  bool keeps_ranks; /* what comes back stands where it stood: no newer than it was */
   bool is_fini;     /* nothing may be added: its owner has left the table */
 } XpTransaction;
 
 XpTransaction *xp_transaction_new (void);
 void xp_transaction_free (XpTransaction *transaction);
+
+void xp_transaction_replace (XpTransaction *transaction, XpOwner *owner);
+bool xp_transaction_replaces (const XpTransaction *transaction, const XpOwner *owner);
 
 /* Blocks of constructors that run on this thread belong to @owner and are added to @transaction,
  * until it is NULL. */
@@ -84,6 +88,9 @@ gboolean xp_library_detach (const XpTransaction *transaction, void *library, GEr
 
 /* Frees a block that was detached. Registrations that a thread is inside wait until it has left. */
 void xp_library_destroy (XpLibrary *library);
+
+/* The priority of what @owner registers; what it has already is out of the table. */
+void xp_owner_set_priority (XpOwner *owner, int priority);
 
 /* Detaches and frees a block whose entries are not in the table. */
 void xp_library_forget (XpLibrary *library);

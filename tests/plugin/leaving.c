@@ -352,7 +352,7 @@ static void
 swap_first (void)
 {
   g_autofree char *path = fixture_path ("second");
-  xp_plugin_swap (xp_plugin_find ("first"), path, NULL);
+  xp_plugin_swap (xp_plugin_find ("first"), path, XP_SWAP_STRICT, NULL, NULL);
 }
 
 static void
@@ -609,7 +609,7 @@ static void
 swap_one (void)
 {
   g_autofree char *path = fixture_path ("first");
-  ck_assert_ptr_nonnull (xp_plugin_swap (second, path, NULL));
+  ck_assert_ptr_nonnull (xp_plugin_swap (second, path, XP_SWAP_STRICT, NULL, NULL));
 }
 
 static void (*const changes[]) (void) = { register_a_row, release_a_block, load_one, unload_one,

@@ -225,7 +225,7 @@ START_TEST (duplicate_names_both)
   load_fixture ("rows");
   g_autofree char *path = fixture_path ("duplicate");
   ck_assert_ptr_null (xp_plugin_load (path, &error));
-  ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/rows.c:11 (rows)"));
+  ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/rows.c:15 (rows)"));
   ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/definitions.c:"));
   ck_assert_ptr_nonnull (strstr (error->message, "(duplicate)"));
   assert_error (error, XP_ERROR_DUPLICATE_DEF, "number(Tensor a) -> int");

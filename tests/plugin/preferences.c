@@ -104,7 +104,7 @@ START_TEST (a_load_that_would_tie)
   assert_table (table);
   assert_number (3);
   /* In its place it is no tie, nor where one is preferred. */
-  xp_plugin_swap (first, path, &error);
+  xp_plugin_swap (first, path, XP_SWAP_STRICT, NULL, &error);
   assert_no_error (error);
   xp_prefer ("first", &error);
   assert_no_error (error);

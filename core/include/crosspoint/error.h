@@ -144,7 +144,13 @@ G_BEGIN_DECLS
      "A kernel failed without saying why, or broke a rule of the interface.",                      \
      "Report it to the plugin's author.")                                                          \
   _ (SYNTAX, "SyntaxError", "A statement or a value of the little language does not parse.",       \
-     "Correct it where the message points; docs/language.md describes the language.")
+     "Correct it where the message points; docs/language.md describes the language.")              \
+  _ (SCHEMA_CHANGED, "RuntimeError",                                                               \
+     "The new plugin of a swap changes the signature of rows that the old one defines.",           \
+     "Swap by force, if callers that were compiled for the old signature may fail.")               \
+  _ (UNDO_STALE, "RuntimeError",                                                                   \
+     "A swap cannot be undone: what came later stands in its cells, or it is no longer kept.",     \
+     "Take the later changes back first, or swap the other way round.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

@@ -26,6 +26,7 @@ typedef struct XpPlugin XpPlugin;
   _ (AVAILABLE, "available", "its note is good; it is not loaded")                                 \
   _ (LOADING, "loading", "its constructors are running")                                           \
   _ (LOADED, "loaded", "its rows and cells are in the table")                                      \
+  _ (INACTIVE, "inactive", "another has its place; its file stays mapped, to be brought back")     \
   _ (DRAINING, "draining", "its cells are gone; something of it is still in use")                  \
   _ (UNLOADED, "unloaded", "it was loaded; its file is unmapped")                                  \
   _ (RETIRED, "retired", "its cells are gone; its file stays mapped, for a reason")                \
@@ -150,20 +151,75 @@ XP_PUBLIC XpPlugin *xp_plugin_load (const char *name, GError **error);
 XP_PUBLIC gboolean xp_plugin_unload (XpPlugin *plugin, GError **error);
 
 /**
+ * xp_plugin_unload_cascade:
+ * @plugin: a plugin that is loaded
+ * @error: return location for an error
+ *
+ * Unloads @plugin together with every plugin that requires it, directly or through others, however
+ * often they are loaded; their cells go at once.
+ *
+ * Errors: those of xp_plugin_unload(), but for %XP_ERROR_IN_USE.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_plugin_unload_cascade (XpPlugin *plugin, GError **error);
+
+/**
+ * XpSwapFlags:
+ * @XP_SWAP_STRICT: the new plugin fills every cell that the old one fills
+ * @XP_SWAP_OVERLAY: the old one stays beneath and fills what the new one lacks; the new one's
+ *   priority is raised over the old one's where it is not
+ * @XP_SWAP_FORCE: rows may get another signature
+ */
+typedef enum
+{
+  XP_SWAP_STRICT = 0,
+  XP_SWAP_OVERLAY = 1 << 0,
+  XP_SWAP_FORCE = 1 << 1
+} XpSwapFlags;
+
+/**
  * xp_plugin_swap:
  * @plugin: a plugin that is loaded
- * @name: name or path of the one to take its place; may be loaded already
+ * @name: (nullable): name or path of the one to take its place, which may be loaded already; %NULL
+ *   for its own file, built again
+ * @flags: how
+ * @token: (out) (optional): what xp_plugin_undo() takes
  * @error: return location for an error
  *
  * Replaces one plugin by another, so that every cell holds the old kernel or the new one at any
- * time, never none; then unloads the old one as xp_plugin_unload() does, whatever its count.
+ * time, never none. The new one is checked against the table without the old one, so that rows,
+ * fallbacks and names of devices pass over. The old one is %XP_PLUGIN_INACTIVE then, mapped, until
+ * as many later swaps as the setting `undo-depth` says were made, the new one is unloaded, or it is
+ * unloaded itself; then it is closed as xp_plugin_unload() does.
  *
- * Errors: %XP_ERROR_COVERAGE_LOST, with the cells that the new one lacks, and those of
- * xp_plugin_load() and xp_plugin_unload(); all but a late %XP_ERROR_BUSY leave the table as it was.
+ * Errors: %XP_ERROR_COVERAGE_LOST, with the cells that the new one lacks; %XP_ERROR_SCHEMA_CHANGED,
+ * with the rows; %XP_ERROR_PLUGIN_CONFLICT, for an overlay that is loaded already; and those of
+ * xp_plugin_load() and xp_plugin_unload(). All leave the table as it was, but for a late
+ * %XP_ERROR_BUSY where `undo-depth` is 0.
  *
  * Returns: (transfer none): the new plugin
  */
-XP_PUBLIC XpPlugin *xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error);
+XP_PUBLIC XpPlugin *xp_plugin_swap (XpPlugin *plugin, const char *name, XpSwapFlags flags,
+                                    unsigned *token, GError **error);
+
+/**
+ * xp_plugin_undo:
+ * @token: what xp_plugin_swap() gave, or 0 for the newest swap
+ * @old: (out) (optional) (transfer none): the plugin that is back
+ * @new_: (out) (optional) (transfer none): the one that was in its place or over it
+ * @error: return location for an error
+ *
+ * Takes a swap back: the old plugin's registrations stand where they stood, and what the swap has
+ * loaded is unloaded, however often it was loaded since.
+ *
+ * Errors: %XP_ERROR_UNDO_STALE, with the cells that others have changed since, or for a swap that
+ * is no longer kept; %XP_ERROR_IN_USE and %XP_ERROR_BUSY as for xp_plugin_unload(). All but a late
+ * %XP_ERROR_BUSY leave the table as it was.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_plugin_undo (unsigned token, XpPlugin **old, XpPlugin **new_, GError **error);
 
 /**
  * xp_plugin_find:
