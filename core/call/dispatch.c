@@ -474,12 +474,14 @@ redispatch_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, G
   return call_slowly (&(BoxedCall){ op, arguments, results, error, NULL }, keys, kind);
 }
 
-/* Ends a call that was entered in the usual way and whose kernel has not done all that it owes. */
+/* Ends a call that was entered in the usual way and whose kernel has not done all that it owes. The
+ * function that entered it may be gone from the stack, if its last act became a jump. */
 static XP_COLD XpStatus
 finish_entered (XpCall *entered, XpStatus status, const XpValue *arguments, XpValue *results,
                 GError **error)
 {
   XP_CALL_SCOPE XpCall *call = entered;
+  xp_stack_note (&call->stack);
   return xp_call_finish (call, status, &(BoxedCall){ call->op, arguments, results, error, NULL });
 }
 
@@ -573,6 +575,7 @@ xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet k
     return kind == XP_CALL_REDISPATCH
                ? redispatch_slowly (op, arguments, results, error, keys, kind)
                : resolve_slowly (op, arguments, results, error, kind);
+  xp_stack_note (&call->stack); /* as in finish_entered() */
   if (status != XP_OK)
     return xp_call_finish (call, status, &boxed);
   return call->kernel->typed == NULL ? run_boxed (call, &boxed) : set_incomplete (call, &boxed);
