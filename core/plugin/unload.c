@@ -127,7 +127,6 @@ close_plugin (XpPlugin *plugin, GError **error)
       reason = g_strdup_printf ("its fini did not return within %g seconds, so its file stays "
                                 "mapped",
                                 seconds);
-      plugin->fini = NULL;
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
       xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
                     "the cells of %s are gone, but %s", plugin->owner.name, reason);
