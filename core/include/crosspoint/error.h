@@ -144,7 +144,11 @@ G_BEGIN_DECLS
      "A kernel failed without saying why, or broke a rule of the interface.",                      \
      "Report it to the plugin's author.")                                                          \
   _ (SYNTAX, "SyntaxError", "A statement or a value of the little language does not parse.",       \
-     "Correct it where the message points; docs/language.md describes the language.")
+     "Correct it where the message points; docs/language.md describes the language.")              \
+  _ (SECOND_CORE, "RuntimeError",                                                                  \
+     "Two copies of the core are in one process, or a plugin would not find the one there is.",    \
+     "Use one libcrosspoint.so for the program and its plugins, or link the program with "         \
+     "-rdynamic.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**
