@@ -21,12 +21,14 @@ static XpTensor *a, *b;
 static XpOperator *nop2, *boxed;
 static volatile int64_t sink;
 
-/* Calls until N_CALLS are made. The callers are inline, as PyTorch's are. */
+static unsigned n_calls;
+
+/* Calls until n_calls are made. The callers are inline, as PyTorch's are. */
 #define WORK(name, body)                                                                           \
   static __attribute__ ((flatten)) void name (G_GNUC_UNUSED XpTensor *x,                           \
                                               G_GNUC_UNUSED XpTensor *y)                           \
   {                                                                                                \
-    for (unsigned i = 0; i < N_CALLS; i++)                                                         \
+    for (unsigned i = 0, n = n_calls; i < n; i++)                                                  \
       {                                                                                            \
         body;                                                                                      \
       }                                                                                            \
@@ -116,7 +118,7 @@ take (unsigned figure, void (*work) (XpTensor *x, XpTensor *y))
 {
   double begin = nanoseconds_now ();
   work (a, b);
-  figure_take (&dispatch_figures[figure], (nanoseconds_now () - begin) / N_CALLS);
+  figure_take (&dispatch_figures[figure], (nanoseconds_now () - begin) / n_calls);
 }
 
 /* --- Keys that are passed over. --- */
@@ -167,7 +169,7 @@ measure_rows (unsigned figure, unsigned n_rows, GError **error)
       g_autofree char *schema = g_strdup_printf ("row%u(Tensor a, Tensor b, float s) -> ()", i);
       xp_def (library, schema);
     }
-  for (unsigned round = 0; library != NULL && round < N_ROUNDS / N_ROW_ROUNDS; round++)
+  for (unsigned round = 0; library != NULL && round < times (N_ROUNDS / N_ROW_ROUNDS, 1); round++)
     take (figure, typed);
   return library != NULL;
 }
@@ -188,14 +190,14 @@ call_in_step (void *data)
 {
   Caller *caller = data;
   pin_to_processor (caller->processor);
-  for (unsigned round = 1; round <= N_THREAD_ROUNDS; round++)
+  for (unsigned round = 1; round <= times (N_THREAD_ROUNDS, 1); round++)
     {
       __atomic_add_fetch (&n_waiting, 1, __ATOMIC_ACQ_REL);
       while (__atomic_load_n (&round_now, __ATOMIC_ACQUIRE) < round)
         ;
       double begin = nanoseconds_now ();
       typed (a, b);
-      caller->ns = (nanoseconds_now () - begin) / N_CALLS;
+      caller->ns = (nanoseconds_now () - begin) / n_calls;
     }
   __atomic_add_fetch (&n_waiting, 1, __ATOMIC_ACQ_REL);
   return NULL;
@@ -210,14 +212,14 @@ measure_threads (unsigned figure, unsigned n)
   n_waiting = round_now = 0;
   for (unsigned i = 1; i < n; i++)
     pthread_create (&threads[i], NULL, call_in_step, &callers[i]);
-  for (unsigned round = 1; round <= N_THREAD_ROUNDS; round++)
+  for (unsigned round = 1; round <= times (N_THREAD_ROUNDS, 1); round++)
     {
       while (__atomic_load_n (&n_waiting, __ATOMIC_ACQUIRE) < round * (n - 1))
         ;
       __atomic_store_n (&round_now, round, __ATOMIC_RELEASE);
       double begin = nanoseconds_now ();
       typed (a, b);
-      callers[0].ns = (nanoseconds_now () - begin) / N_CALLS;
+      callers[0].ns = (nanoseconds_now () - begin) / n_calls;
       while (__atomic_load_n (&n_waiting, __ATOMIC_ACQUIRE) < (round + 1) * (n - 1))
         ;
       figure_take (&dispatch_figures[figure], MAX (callers[0].ns, callers[1].ns));
@@ -234,15 +236,15 @@ measure (GPtrArray *libraries, GError **error)
   XpKeySet passed_keys;
   if (!pass_keys_over (libraries, &passed_keys, error))
     return FALSE;
-  for (unsigned round = 0; round < N_ROUNDS; round++)
+  for (unsigned round = 0; round < times (N_ROUNDS, 1); round++)
     {
-      figure_take (&dispatch_figures[DIRECT], direct_round (N_CALLS));
+      figure_take (&dispatch_figures[DIRECT], direct_round (n_calls));
       for (unsigned i = TYPED; i < XP_LENGTH (works); i++)
         take (i, works[i]);
       take_passed (PASSED_0, (XpKeySet){ 0, 0 });
       take_passed (PASSED_30, passed_keys);
     }
-  for (unsigned round = 0; round < N_ROW_ROUNDS; round++)
+  for (unsigned round = 0; round < times (N_ROW_ROUNDS, 1); round++)
     if (!measure_rows (ROWS_100, 100, error) || !measure_rows (ROWS_10000, 10000, error))
       return FALSE;
   /* With one processor there is nothing to compare. */
@@ -257,6 +259,7 @@ measure (GPtrArray *libraries, GError **error)
 gboolean
 dispatch_measure (GError **error)
 {
+  n_calls = times (N_CALLS, 1000);
   if (xp_plugin_load (XP_BENCH_KERNELS, error) == NULL)
     return FALSE;
   nop2 = xp_operator_get ("bench::nop2", error);

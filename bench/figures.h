@@ -29,6 +29,15 @@ figure_take (Figure *figure, double ns)
   figure->ns = figure->ns == 0 ? ns : MIN (figure->ns, ns);
 }
 
+/* With --quick everything is measured once and little: whether it works, not what it costs. */
+extern gboolean is_quick;
+
+static inline unsigned
+times (unsigned usual, unsigned quick)
+{
+  return is_quick ? quick : usual;
+}
+
 double nanoseconds_now (void);
 
 /* What the calling thread has had of a processor: for work so long that others get their turn. */

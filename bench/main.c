@@ -24,6 +24,8 @@ static const struct
     &n_register_figures },
 };
 
+gboolean is_quick;
+
 static double
 nanoseconds_of (clockid_t clock)
 {
@@ -108,7 +110,7 @@ print_json (const char *name, const Figure *figures, unsigned n)
 static int
 print_usage (void)
 {
-  fprintf (stderr, "usage: crosspoint-bench BENCHMARK [--json]\n\n");
+  fprintf (stderr, "usage: crosspoint-bench BENCHMARK [--json] [--quick]\n\n");
   for (unsigned i = 0; i < XP_LENGTH (benchmarks); i++)
     fprintf (stderr, "  %-10s %s\n", benchmarks[i].name, benchmarks[i].summary);
   return 2;
@@ -117,9 +119,16 @@ print_usage (void)
 int
 main (int argc, char **argv)
 {
-  gboolean json = argc == 3 && strcmp (argv[2], "--json") == 0;
-  if (argc < 2 || argc != 2 + json)
+  gboolean json = FALSE;
+  if (argc < 2)
     return print_usage ();
+  for (int i = 2; i < argc; i++)
+    if (strcmp (argv[i], "--json") == 0)
+      json = TRUE;
+    else if (strcmp (argv[i], "--quick") == 0)
+      is_quick = TRUE;
+    else
+      return print_usage ();
   for (unsigned i = 0; i < XP_LENGTH (benchmarks); i++)
     {
       g_autoptr (GError) error = NULL;

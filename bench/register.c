@@ -125,7 +125,7 @@ measure_round (unsigned round, GError **error)
   g_autofree char *one_by_one = g_strdup_printf ("each%u", round);
   g_autoptr (XpLibrary) rows = NULL;
   g_autoptr (XpLibrary) kernels = NULL;
-  figure_take (&register_figures[DIRECT], direct_round (200000));
+  figure_take (&register_figures[DIRECT], direct_round (times (200000, 1000)));
   figure_take (&register_figures[PARSE], parse_all ());
   figure_take (&register_figures[DEFINE_BLOCK],
                run_block (XP_LIBRARY_KIND_DEF, at_once, NULL, fill_schemas));
@@ -146,7 +146,7 @@ gboolean
 register_measure (GError **error)
 {
   gboolean done = read_schemas (error);
-  for (unsigned round = 0; done && round < N_ROUNDS; round++)
+  for (unsigned round = 0; done && round < times (N_ROUNDS, 1); round++)
     done = measure_round (round, error);
   g_clear_pointer (&schemas, g_ptr_array_unref);
   g_clear_pointer (&names, g_ptr_array_unref);

@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is loaded unless --no-default is given. */
-static const char *const default_plugins[] = { "aten", "cpu", "sparse", "meta", "composite" };
-
 static void
 print_help (FILE *stream)
 {
@@ -26,19 +23,51 @@ print_help (FILE *stream)
          stream);
 }
 
-/* The default set, then what --load names. A default plugin that is not there is only warned of:
- * the table shows that it is missing, and `plugins -a` why. */
+/* What a mistaken name could have been. */
+static char *
+installed_plugins (void)
+{
+  unsigned n;
+  XpPluginInfo **infos = xp_plugins (&n);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  for (unsigned i = 0; i < n; i++)
+    {
+      if (strcmp (infos[i]->name, "core") != 0
+          && (infos[i]->state == XP_PLUGIN_LOADED || infos[i]->state == XP_PLUGIN_AVAILABLE))
+        g_strv_builder_add (builder, infos[i]->name);
+      xp_plugin_info_free (infos[i]);
+    }
+  g_free (infos);
+  g_auto (GStrv) names = g_strv_builder_end (builder);
+  return g_strjoinv (", ", names);
+}
+
+/* One that does not load is only warned of: the table shows that it is missing, and `plugins -a`
+ * why. One that is disabled is not even that. */
+static void
+load_configured (void)
+{
+  g_auto (GStrv) names = xp_setting_get_list ("load");
+  for (char **name = names; *name != NULL; name++)
+    {
+      g_autoptr (GError) reason = NULL;
+      if (xp_plugin_load (*name, &reason) != NULL
+          || g_error_matches (reason, XP_ERROR, XP_ERROR_DISABLED))
+        continue;
+      gboolean is_missing = g_error_matches (reason, XP_ERROR, XP_ERROR_PLUGIN_NOT_FOUND);
+      g_autofree char *installed = is_missing ? installed_plugins () : NULL;
+      g_log_structured ("crosspoint", G_LOG_LEVEL_WARNING, "MESSAGE",
+                        "'%s' of the setting load is not loaded: %s%s%s", *name, reason->message,
+                        is_missing ? "\nInstalled are: " : "", is_missing ? installed : "");
+    }
+}
+
+/* What is configured, then what --load names. */
 static gboolean
 load_plugins (const Settings *settings, GError **error)
 {
-  for (unsigned i = 0; !settings->no_default && i < XP_LENGTH (default_plugins); i++)
-    {
-      g_autoptr (GError) reason = NULL;
-      if (xp_plugin_load (default_plugins[i], &reason) == NULL)
-        g_log_structured ("crosspoint", G_LOG_LEVEL_WARNING, "MESSAGE",
-                          "the default plugin '%s' is not loaded: %s", default_plugins[i],
-                          reason->message);
-    }
+  if (!settings->no_default)
+    load_configured ();
   for (char **name = settings->loads; name != NULL && *name != NULL; name++)
     if (xp_plugin_load (*name, error) == NULL)
       return FALSE;

@@ -38,7 +38,9 @@ int
 output_report (const Settings *settings, XpReport *report)
 {
   xp_report_write (report, output_style (settings), write_piece, NULL);
-  int status = xp_report_is_yes (report) ? EXIT_GOOD : EXIT_NO;
+  int status = !xp_report_is_yes (report)                                        ? EXIT_NO
+               : command_fails_on_rejected () && xp_report_has_rejected (report) ? EXIT_REJECTED
+                                                                                 : EXIT_GOOD;
   xp_report_free (report);
   return status;
 }

@@ -9,7 +9,8 @@
 /* How reports are printed: as the settings ask, with colour on a terminal that wants it. */
 XpReportStyle output_style (const Settings *settings);
 
-/* Prints @report and frees it. EXIT_GOOD, or EXIT_NO where its answer is no. */
+/* Prints @report and frees it. EXIT_GOOD; EXIT_NO where its answer is no;
+ * EXIT_REJECTED where it shows a plugin that is, and the command was to fail then. */
 int output_report (const Settings *settings, XpReport *report);
 
 /* Prints an error, as text on standard error or as JSON on standard output. @location is where in a

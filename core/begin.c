@@ -4,9 +4,13 @@
  */
 #include "begin.h"
 
+#include <crosspoint/error.h>
+
 __attribute__ ((constructor (101))) static void
 begin (void)
 {
+  /* Not first when the first error is made: a child that is forked meanwhile would wait for it. */
+  xp_error_quark ();
   xp_threads_begin ();
   xp_special_kernels_begin ();
   xp_table_begin ();
@@ -14,6 +18,7 @@ begin (void)
   xp_plugin_records_begin ();
   xp_foreign_begin ();
   xp_load_begin ();
+  xp_policy_begin ();
   xp_hints_begin ();
   xp_cores_begin ();
 }

@@ -12,4 +12,5 @@ void xp_plugin_records_begin (void);
 void xp_foreign_begin (void);
 void xp_cores_begin (void);
 void xp_load_begin (void);
+void xp_policy_begin (void);
 void xp_hints_begin (void);

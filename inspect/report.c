@@ -50,6 +50,13 @@ xp_report_is_yes (const XpReport *report)
   return !report->is_no;
 }
 
+gboolean
+xp_report_has_rejected (const XpReport *report)
+{
+  g_return_val_if_fail (report != NULL, FALSE);
+  return report->has_rejected;
+}
+
 /* --- Printing. --- */
 
 static void
@@ -173,6 +180,13 @@ add_number (JsonBuilder *builder, const char *name, gint64 number)
   json_builder_add_int_value (builder, number);
 }
 
+char *
+time_text (gint64 seconds)
+{
+  g_autoptr (GDateTime) time = seconds != 0 ? g_date_time_new_from_unix_utc (seconds) : NULL;
+  return time != NULL ? g_date_time_format_iso8601 (time) : NULL;
+}
+
 void
 add_boolean (JsonBuilder *builder, const char *name, gboolean value)
 {
@@ -188,6 +202,24 @@ add_texts (JsonBuilder *builder, const char *name, const char *const *texts)
   for (unsigned i = 0; texts != NULL && texts[i] != NULL; i++)
     add_value (builder, texts[i]);
   json_builder_end_array (builder);
+}
+
+void
+add_priority (JsonBuilder *builder, int priority)
+{
+  if (priority == G_MININT)
+    add_text (builder, "priority", "lowest");
+  else
+    add_number (builder, "priority", priority);
+}
+
+char *
+priority_of (JsonObject *object)
+{
+  JsonNode *priority = json_object_get_member (object, "priority");
+  if (json_node_get_value_type (priority) == G_TYPE_STRING)
+    return g_strdup (json_node_get_string (priority));
+  return g_strdup_printf ("%" G_GINT64_FORMAT, json_node_get_int (priority));
 }
 
 const char *

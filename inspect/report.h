@@ -29,6 +29,7 @@ struct XpReport
   JsonNode *model; /* owned; NULL of a list */
   ReportText text;
   gboolean is_no;
+  gboolean has_rejected;  /* a plugin of it is rejected, failed or quarantined */
   const ReportList *list; /* or NULL */
   gpointer data;          /* of the list, owned */
 };
@@ -53,6 +54,22 @@ const char *get_text (JsonObject *object, const char *name);
 gint64 get_number (JsonObject *object, const char *name);
 gboolean get_boolean (JsonObject *object, const char *name);
 JsonArray *get_array (JsonObject *object, const char *name);
+
+/* A number, or "lowest". */
+void add_priority (JsonBuilder *builder, int priority);
+/* The same as a text; (transfer full). */
+char *priority_of (JsonObject *object);
+
+/* ISO 8601; NULL for 0. */
+char *time_text (gint64 seconds);
+
+/* The member `coverage`, null where that is NULL; and a line for each part of it, after @label. */
+void add_coverage (JsonBuilder *builder, const XpCoverage *coverage);
+void append_coverage (GString *text, JsonObject *object, const char *label);
+
+/* Whether --fail-on-rejected is about it: not for files that are no plugins, or for another
+ * machine. */
+gboolean plugin_is_rejected (const XpPluginInfo *info);
 
 /* The cells of a row, as a computed table shows them (reference 4.2). */
 void append_cells (GString *text, JsonArray *cells);

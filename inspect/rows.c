@@ -91,16 +91,6 @@ static const char *const alias_analysis_names[] = {
 };
 
 static void
-add_priority (JsonBuilder *builder, int priority)
-{
-  json_builder_set_member_name (builder, "priority");
-  if (priority == G_MININT)
-    json_builder_add_string_value (builder, "lowest");
-  else
-    json_builder_add_int_value (builder, priority);
-}
-
-static void
 add_registration (JsonBuilder *builder, const XpRegistrationInfo *registration)
 {
   json_builder_begin_object (builder);
@@ -116,6 +106,7 @@ add_registration (JsonBuilder *builder, const XpRegistrationInfo *registration)
   add_boolean (builder, "unboxed", registration->is_typed);
   add_text (builder, "plugin", registration->plugin);
   add_priority (builder, registration->priority);
+  add_text (builder, "preference", registration->preference);
   json_builder_end_object (builder);
 }
 
@@ -140,12 +131,11 @@ add_dump (JsonBuilder *builder, const XpRowInfo *row)
 static void
 append_owner (GString *text, JsonObject *registration)
 {
-  JsonNode *priority = json_object_get_member (registration, "priority");
-  g_string_append_printf (text, " %s", get_text (registration, "plugin"));
-  if (json_node_get_value_type (priority) == G_TYPE_STRING)
-    g_string_append_printf (text, " priority %s", json_node_get_string (priority));
-  else
-    g_string_append_printf (text, " priority %" G_GINT64_FORMAT, json_node_get_int (priority));
+  const char *preference = get_text (registration, "preference");
+  g_autofree char *priority = priority_of (registration);
+  g_string_append_printf (text, " %s priority %s", get_text (registration, "plugin"), priority);
+  if (preference != NULL)
+    g_string_append_printf (text, " preferred by %s", preference);
 }
 
 static void

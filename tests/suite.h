@@ -7,9 +7,12 @@
 #include <check.h>
 #include <crosspoint.h>
 
-/* Whether a child may allocate that was forked while another thread did: AddressSanitizer's
- * allocator then waits for a lock that nobody in the child gives back. */
-#ifdef __SANITIZE_ADDRESS__
+/* Whether a child may lock and allocate that was forked while another thread did. The sanitizers do
+ * not take all of their own locks around fork(): AddressSanitizer's allocator waits in the child
+ * for one that nobody there gives back, and so does ThreadSanitizer, in its allocator and already
+ * in the library's fork handlers, when it is told of a mutex that another thread was just about to
+ * lock. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #  define CAN_FORK_AMONG_THREADS 0
 #else
 #  define CAN_FORK_AMONG_THREADS 1

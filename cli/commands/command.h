@@ -19,7 +19,8 @@ enum
 {
   EXIT_GOOD = 0,
   EXIT_NO = 1,
-  EXIT_USAGE = 2
+  EXIT_USAGE = 2,
+  EXIT_REJECTED = 3
 };
 
 /* Whether a command wants plugins loaded before it runs. */
@@ -60,12 +61,19 @@ char **command_parse (const Command *command, char **words, Settings *settings, 
 GBytes *command_read (const char *path, const char *what, GError **error);
 
 /* reports.c */
-extern const GOptionEntry plugins_options[], schema_options[], dump_options[], has_options[];
-extern const GOptionEntry replay_options[];
+extern const GOptionEntry plugins_options[], ops_options[], schema_options[], dump_options[],
+    has_options[];
+extern const GOptionEntry config_options[], replay_options[], scan_options[];
+/* Whether the command was given --fail-on-rejected. */
+gboolean command_fails_on_rejected (void);
 XpReport *report_plugins (char **arguments, GError **error);
+XpReport *report_scan (char **arguments, GError **error);
+XpReport *report_retry (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
+XpReport *report_config (char **arguments, GError **error);
 XpReport *report_ops (char **arguments, GError **error);
+XpReport *report_which (char **arguments, GError **error);
 XpReport *report_keys (char **arguments, GError **error);
 XpReport *report_schema (char **arguments, GError **error);
 XpReport *report_dump (char **arguments, GError **error);
@@ -73,7 +81,8 @@ XpReport *report_table (char **arguments, GError **error);
 XpReport *report_has (char **arguments, GError **error);
 XpReport *report_replay (char **arguments, GError **error);
 
-extern const GOptionEntry call_options[], run_options[], gen_options[];
+extern const GOptionEntry call_options[], prefer_options[], run_options[], gen_options[];
 int command_call (const Settings *settings, char **arguments);
+int command_prefer (const Settings *settings, char **arguments);
 int command_run (const Settings *settings, char **arguments);
 int command_gen (const Settings *settings, char **arguments);

@@ -16,12 +16,38 @@ static const GOptionEntry no_options[] = { { NULL } };
 const Command commands[] = {
   { "plugins", "[-a]", "Lists plugins: state, what they have in the table, file, reason.",
     "crosspoint plugins -a", LOADS_DEFAULT, 0, 0, plugins_options, report_plugins, NULL },
+  { "scan", "[-v] [DIRECTORY|FILE]…",
+    "Loads each plugin in a process of its own, and shows what it brings.",
+    "crosspoint scan -v\n\n"
+    "Without arguments it scans the search path, of a directory what is named NAME.so. Only files\n"
+    "whose note fits this machine and version are loaded. FOUND is the state that a load would\n"
+    "leave, or\n"
+    "  quarantined   it crashed, hung or ended its process: a load is refused until the file or\n"
+    "                what it requires has changed, or `crosspoint retry` has found it good\n"
+    "  not a plugin  another file, or a shared object without a Crosspoint note\n"
+    "  skipped       built for another machine\n"
+    "What was found is kept in the user's cache directory; `plugins`, `info` and the hints of "
+    "errors\n"
+    "use it. The setting scan-timeout (10 s) limits each file.",
+    LOADS_NOTHING, 0, ANY, scan_options, report_scan, NULL },
+  { "retry", "NAME|FILE", "Scans a quarantined plugin again; exits 1 if it is still not good.",
+    "crosspoint retry cpu", LOADS_NOTHING, 1, 1, no_options, report_retry, NULL },
   { "info", "NAME|FILE", "Shows what a plugin says about itself, without running it.",
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
   { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",
     LOADS_NOTHING, 0, 0, no_options, report_paths, NULL },
-  { "ops", "[GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
-    "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, no_options, report_ops, NULL },
+  { "config", "[NAME [VALUE]] | --unset NAME",
+    "Shows settings and which layer set them, or writes one into the user's file.",
+    "crosspoint config load aten,cpu,sparse,meta,composite,openblas\n\n"
+    "The layers, the strongest first, are the program, the environment, the user's file, and what "
+    "is\n"
+    "built in. A value that begins with `-` stands after `--`: crosspoint config cpu-features -- "
+    "-avx512f\n",
+    LOADS_NOTHING, 0, 2, config_options, report_config, NULL },
+  { "ops", "[--pending] [GLOB]", "Lists the rows: operators that a loaded plugin defines or fills.",
+    "crosspoint ops 'aten::add*'", LOADS_DEFAULT, 0, 1, ops_options, report_ops, NULL },
+  { "which", "OP KEY", "Shows who fills a cell, who would otherwise, and what decided.",
+    "crosspoint which aten::mm CPU", LOADS_DEFAULT, 2, 2, no_options, report_which, NULL },
   { "keys", "", "Lists the columns: dispatch keys, the highest first.", "crosspoint keys",
     LOADS_DEFAULT, 0, 0, no_options, report_keys, NULL },
   { "schema", "OP… | --file FILE",
@@ -36,9 +62,12 @@ const Command commands[] = {
     "crosspoint dump aten::gelu", LOADS_DEFAULT, 1, 1, dump_options, report_dump, NULL },
   { "table", "OP", "Shows the kernel in each cell of a row, and the rule that filled it.",
     "crosspoint table aten::gelu", LOADS_DEFAULT, 1, 1, no_options, report_table, NULL },
-  { "has", "[--computed] OP… KEY…",
+  { "has", "[--computed] OP… KEY… | --needs FILE",
     "Tells whether kernels are there; exits 1 when one of them is not.",
-    "crosspoint has aten::gelu CPU", LOADS_DEFAULT, 2, ANY, has_options, report_has, NULL },
+    "crosspoint has aten::gelu CPU\n\n"
+    "With --needs the lines of FILE are an operator and a key each, and it prints those without a\n"
+    "kernel by any rule, and the plugins that may have one.\n",
+    LOADS_DEFAULT, 0, ANY, has_options, report_has, NULL },
   { "replay", "[--fallbacks FILE] FILE…",
     "Shows the computed tables of rows that PyTorch has dumped; `-` is standard input.",
     "crosspoint replay dump.txt\n\n"
@@ -63,6 +92,15 @@ const Command commands[] = {
     "OP@PLUGIN/KEY call one kernel of it, active or not.",
     "crosspoint call aten::add x.npy 1 alpha=2 -o y.npy", LOADS_DEFAULT, 1, ANY, call_options, NULL,
     command_call },
+  { "prefer", "[--remove] [PLUGIN|OP@PLUGIN/KEY]",
+    "Lists whose kernels come first, or writes it into the user's file.",
+    "crosspoint prefer aten::mm@openblas\n\n"
+    "OP and PLUGIN may be globs; KEY is the key registered to, any without it. What is written "
+    "comes\n"
+    "before what the file prefers already. In a script the statement of this name changes the "
+    "running\n"
+    "table instead, and no file.",
+    LOADS_DEFAULT, 0, 1, prefer_options, NULL, command_prefer },
   { "run", "[--echo] SCRIPT", "Runs a script in the little language; `-` is standard input.",
     "crosspoint run tour.xp", LOADS_DEFAULT, 1, 1, run_options, NULL, command_run },
   { "gen", "[-o DIR] [--rows] FILE.ops", "Writes C from the schemas of a .ops file.",
@@ -147,6 +185,17 @@ unmark_numbers (char **words)
       memmove (*words, *words + 1, strlen (*words));
 }
 
+/* What stands behind the first `--` is an argument, whatever it begins with. */
+static void
+remove_separator (char **words)
+{
+  while (*words != NULL && strcmp (*words, "--") != 0)
+    words++;
+  g_free (*words);
+  for (; *words != NULL; words++)
+    words[0] = words[1];
+}
+
 char **
 command_parse (const Command *command, char **words, Settings *settings, GError **error)
 {
@@ -158,8 +207,7 @@ command_parse (const Command *command, char **words, Settings *settings, GError 
     return NULL;
   unmark_numbers (left);
   char **arguments = left[0] != NULL ? left + 1 : left;
-  if (arguments[0] != NULL && strcmp (arguments[0], "--") == 0)
-    arguments++;
+  remove_separator (arguments);
   unsigned n = g_strv_length (arguments);
   if (n < command->least || n > command->most)
     {

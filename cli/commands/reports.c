@@ -7,13 +7,41 @@
 #include <string.h>
 
 static gboolean all;
+static gboolean again;
+static gboolean verbose;
+static gboolean fail_on_rejected;
+static gboolean pending;
 static gboolean owners;
 static gboolean computed;
+static gboolean unset;
 static char *schema_file;
 static char *fallbacks_file;
+static char *needs_file;
+
+#define FAIL_ON_REJECTED                                                                           \
+  {                                                                                                \
+    "fail-on-rejected", 0, 0, G_OPTION_ARG_NONE, &fail_on_rejected,                                \
+        "Exit 3 if a plugin is rejected, failed or quarantined", NULL                              \
+  }
 
 const GOptionEntry plugins_options[] = {
-  { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also those that are there but not loaded", NULL },
+  { "all", 'a', 0, G_OPTION_ARG_NONE, &all,
+    "Also those that are there but not loaded; they are scanned", NULL },
+  FAIL_ON_REJECTED,
+  { NULL },
+};
+
+const GOptionEntry scan_options[] = {
+  { "again", 0, 0, G_OPTION_ARG_NONE, &again, "Also what was scanned and has not changed", NULL },
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
+    "Show which cells are filled, and what was ignored", NULL },
+  FAIL_ON_REJECTED,
+  { NULL },
+};
+
+const GOptionEntry ops_options[] = {
+  { "pending", 0, 0, G_OPTION_ARG_NONE, &pending,
+    "List kernels that wait for their operators to be defined instead", NULL },
   { NULL },
 };
 
@@ -37,6 +65,13 @@ const GOptionEntry dump_options[] = {
 const GOptionEntry has_options[] = {
   { "computed", 0, 0, G_OPTION_ARG_NONE, &computed,
     "Whether the cell holds a kernel by any rule, not only one registered under that key", NULL },
+  { "needs", 0, 0, G_OPTION_ARG_FILENAME, &needs_file,
+    "Print which of FILE's lines, `OPERATOR KEY`, are missing; `-` is standard input", "FILE" },
+  { NULL },
+};
+
+const GOptionEntry config_options[] = {
+  { "unset", 0, 0, G_OPTION_ARG_NONE, &unset, "Take NAME out of the user's file", NULL },
   { NULL },
 };
 
@@ -44,6 +79,25 @@ XpReport *
 report_plugins (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 {
   return xp_report_plugins (all);
+}
+
+XpReport *
+report_scan (char **arguments, GError **error)
+{
+  return xp_report_scan ((const char *const *) arguments, again ? XP_SCAN_AGAIN : XP_SCAN_NEW,
+                         verbose, error);
+}
+
+XpReport *
+report_retry (char **arguments, GError **error)
+{
+  return xp_report_retry (arguments[0], error);
+}
+
+gboolean
+command_fails_on_rejected (void)
+{
+  return fail_on_rejected;
 }
 
 XpReport *
@@ -59,9 +113,32 @@ report_paths (G_GNUC_UNUSED char **arguments, G_GNUC_UNUSED GError **error)
 }
 
 XpReport *
+report_config (char **arguments, GError **error)
+{
+  const char *name = arguments[0], *value = name != NULL ? arguments[1] : NULL;
+  if (unset && (name == NULL || value != NULL))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected one name with --unset, as in `config --unset load`");
+      return NULL;
+    }
+  if (name == NULL)
+    return xp_report_settings ();
+  if ((unset || value != NULL) && !xp_setting_save (name, value, error))
+    return NULL;
+  return xp_report_setting (name, error);
+}
+
+XpReport *
 report_ops (char **arguments, G_GNUC_UNUSED GError **error)
 {
-  return xp_report_operators (arguments[0]);
+  return pending ? xp_report_pending (arguments[0]) : xp_report_operators (arguments[0]);
+}
+
+XpReport *
+report_which (char **arguments, GError **error)
+{
+  return xp_report_which (arguments[0], arguments[1], error);
 }
 
 XpReport *
@@ -100,10 +177,43 @@ report_table (char **arguments, GError **error)
   return xp_report_table (arguments[0], error);
 }
 
+static void
+clear_input (gpointer input)
+{
+  g_clear_pointer (&((XpReportInput *) input)->text, g_bytes_unref);
+}
+
+static gboolean
+read_input (const char *path, const char *what, XpReportInput *input, GError **error)
+{
+  input->name = strcmp (path, "-") == 0 ? "standard input" : path;
+  input->text = command_read (path, what, error);
+  return input->text != NULL;
+}
+
+static XpReport *
+report_needs (char **arguments, GError **error)
+{
+  if (arguments[0] != NULL || computed)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected nothing else with --needs FILE");
+      return NULL;
+    }
+  XpReportInput input = { 0 };
+  XpReport *report = read_input (needs_file, "the needs", &input, error)
+                         ? xp_report_needs (&input, error)
+                         : NULL;
+  clear_input (&input);
+  return report;
+}
+
 /* Operators have a namespace in their names, keys have none. */
 XpReport *
 report_has (char **arguments, GError **error)
 {
+  if (needs_file != NULL)
+    return report_needs (arguments, error);
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GPtrArray) keys = g_ptr_array_new ();
   for (; *arguments != NULL; arguments++)
@@ -120,20 +230,6 @@ report_has (char **arguments, GError **error)
   g_ptr_array_add (keys, NULL);
   return xp_report_has ((const char *const *) names->pdata, (const char *const *) keys->pdata,
                         computed, error);
-}
-
-static void
-clear_input (gpointer input)
-{
-  g_clear_pointer (&((XpReportInput *) input)->text, g_bytes_unref);
-}
-
-static gboolean
-read_input (const char *path, const char *what, XpReportInput *input, GError **error)
-{
-  input->name = strcmp (path, "-") == 0 ? "standard input" : path;
-  input->text = command_read (path, what, error);
-  return input->text != NULL;
 }
 
 XpReport *

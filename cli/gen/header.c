@@ -242,6 +242,11 @@ emit_boxed (Emission *e)
     else
       emit (e, "  values[%u] = xp_box_%s (%s);\n", i, e->arguments[i].type->box,
             e->arguments[i].name);
+  /* Freed also when an exception passes through. */
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    if (e->arguments[i].type->makes_object)
+      emit (e, "  g_auto (XpValue) %s_boxed G_GNUC_UNUSED = values[%u];\n", e->arguments[i].name,
+            i);
   emit (e,
         "  status = xp_call_boxed_instead (op, call, status, keys, kind, values, outputs, error);\n"
         "  status = xp_unbox_results (op, status, outputs, tags, error);\n");
@@ -252,9 +257,6 @@ emit_boxed (Emission *e)
       emit (e, "  *%s = status == XP_OK ? %s : %s;\n", e->results[i].name, take,
             e->results[i].type->empty);
     }
-  for (unsigned i = 0; i < e->n_arguments; i++)
-    if (e->arguments[i].type->makes_object)
-      emit (e, "  xp_value_clear (&values[%u]);\n", i);
   emit (e, "  return status;\n}\n\n");
 }
 

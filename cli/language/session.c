@@ -132,12 +132,48 @@ append_state (Session *session, GString *output, const char *kind, XpPlugin *plu
                info->reason != NULL ? info->reason : "", info->reason != NULL ? ")" : "");
 }
 
+/* The words of a statement on plugins, without the options among them, which are set. */
+static char **
+take_options (const char *rest, const GOptionEntry *options, unsigned least, unsigned most,
+              const char *usage, GError **error)
+{
+  g_auto (GStrv) words = split_words (rest, 0, NULL, error);
+  if (words == NULL)
+    return NULL;
+  g_autoptr (GStrvBuilder) left = g_strv_builder_new ();
+  for (char **word = words; *word != NULL; word++)
+    {
+      const GOptionEntry *option = options;
+      while (g_str_has_prefix (*word, "--") && option->long_name != NULL
+             && strcmp (*word + 2, option->long_name) != 0)
+        option++;
+      if (!g_str_has_prefix (*word, "--"))
+        g_strv_builder_add (left, *word);
+      else if (option->long_name != NULL)
+        *(gboolean *) option->arg_data = TRUE;
+      else
+        {
+          set_syntax_error (error, "expected `%s`, found %s", usage, *word);
+          return NULL;
+        }
+    }
+  g_auto (GStrv) arguments = g_strv_builder_end (left);
+  unsigned n = g_strv_length (arguments);
+  if (n >= least && n <= most)
+    return g_steal_pointer (&arguments);
+  set_syntax_error (error, "expected `%s`", usage);
+  return NULL;
+}
+
 static gboolean
 run_unload (Session *session, const char *rest, GString *output, GError **error)
 {
-  g_auto (GStrv) words = split_words (rest, 1, "unload NAME", error);
+  gboolean cascade = FALSE;
+  const GOptionEntry options[] = { { .long_name = "cascade", .arg_data = &cascade }, { NULL } };
+  g_auto (GStrv) words = take_options (rest, options, 1, 1, "unload NAME [--cascade]", error);
   XpPlugin *plugin = words != NULL ? find_loaded (words[0], error) : NULL;
-  if (plugin == NULL || !xp_plugin_unload (plugin, error))
+  if (plugin == NULL
+      || !(cascade ? xp_plugin_unload_cascade (plugin, error) : xp_plugin_unload (plugin, error)))
     return FALSE;
   g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
   if (info->load_count > 0)
@@ -151,14 +187,81 @@ run_unload (Session *session, const char *rest, GString *output, GError **error)
 static gboolean
 run_swap (Session *session, const char *rest, GString *output, GError **error)
 {
-  g_auto (GStrv) words = split_words (rest, 2, "swap OLD NEW", error);
+  gboolean overlay = FALSE, force = FALSE;
+  const GOptionEntry options[] = { { .long_name = "overlay", .arg_data = &overlay },
+                                   { .long_name = "force", .arg_data = &force },
+                                   { NULL } };
+  g_auto (GStrv) words = take_options (rest, options, 1, 2, "swap OLD [NEW] [--overlay] [--force]",
+                                       error);
   XpPlugin *old = words != NULL ? find_loaded (words[0], error) : NULL;
-  XpPlugin *plugin = old != NULL ? xp_plugin_swap (old, words[1], error) : NULL;
+  XpSwapFlags flags = (overlay ? XP_SWAP_OVERLAY : 0) | (force ? XP_SWAP_FORCE : 0);
+  unsigned token = 0;
+  XpPlugin *plugin = old != NULL ? xp_plugin_swap (old, words[1], flags, &token, error) : NULL;
   if (plugin == NULL)
     return FALSE;
+  if (overlay)
+    {
+      g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin), beneath = xp_plugin_info (old);
+      append_line (session, output, "swap", "%s: loaded over %s; `undo %u` takes it away",
+                   info->name, beneath->name, token);
+      return TRUE;
+    }
   if (plugin != old)
     append_state (session, output, "swap", old);
   append_state (session, output, "swap", plugin);
+  return TRUE;
+}
+
+static gboolean
+run_undo (Session *session, const char *rest, GString *output, GError **error)
+{
+  guint64 token = 0;
+  XpPlugin *old, *new_;
+  const GOptionEntry options[] = { { NULL } };
+  g_auto (GStrv) words = take_options (rest, options, 0, 1, "undo [NUMBER]", error);
+  if (words == NULL)
+    return FALSE;
+  if (words[0] != NULL && !g_ascii_string_to_unsigned (words[0], 10, 1, G_MAXUINT, &token, NULL))
+    return set_syntax_error (error, "expected `undo [NUMBER]`, found %s", words[0]);
+  if (!xp_plugin_undo ((unsigned) token, &old, &new_, error))
+    return FALSE;
+  append_state (session, output, "undo", new_);
+  append_state (session, output, "undo", old);
+  return TRUE;
+}
+
+/* Says what the strongest preference matches, so that a misspelt one is seen. */
+static void
+append_strongest (const Session *session, GString *output)
+{
+  unsigned n;
+  XpPreference *preferences = xp_preferences (&n);
+  if (n > 0)
+    append_line (session, output, "prefer", "%s: %u kernel%s", preferences[0].text,
+                 preferences[0].n_kernels, preferences[0].n_kernels == 1 ? "" : "s");
+  xp_preferences_free (preferences, n);
+}
+
+/* Prefers kernels, or no longer; without words it lists what is preferred. */
+static gboolean
+run_prefer (Session *session, const char *rest, GString *output, GError **error)
+{
+  g_auto (GStrv) words = split_words (rest, 0, NULL, error);
+  unsigned n = words != NULL ? g_strv_length (words) : 0;
+  gboolean removes = n > 0 && strcmp (words[0], "--remove") == 0;
+  if (words == NULL)
+    return FALSE;
+  if (n != (removes ? 2 : MIN (n, 1)))
+    return set_syntax_error (error, "expected `prefer`, `prefer OPERATOR@PLUGIN/KEY` or "
+                                    "`prefer --remove OPERATOR@PLUGIN/KEY`");
+  if (removes)
+    return xp_unprefer (words[1], error);
+  if (n == 0)
+    append_report (session, output, xp_report_preferences ());
+  else if (xp_prefer (words[0], error))
+    append_strongest (session, output);
+  else
+    return FALSE;
   return TRUE;
 }
 
@@ -278,9 +381,10 @@ static const struct
   const char *word;
   Statement run;
 } statements[] = {
-  { "load", run_load },          { "unload", run_unload }, { "swap", run_swap },
-  { "print", print_expression }, { "save", run_save },     { "keyset", run_keyset },
-  { "trace", run_trace },        { "time", run_time },     { "expect", session_expect },
+  { "load", run_load }, { "unload", run_unload },     { "swap", run_swap },
+  { "undo", run_undo }, { "prefer", run_prefer },     { "print", print_expression },
+  { "save", run_save }, { "keyset", run_keyset },     { "trace", run_trace },
+  { "time", run_time }, { "expect", session_expect },
 };
 
 /* `dump aten::gelu` is what the program's command of that name gives. */

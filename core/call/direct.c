@@ -102,8 +102,8 @@ find_registration (const Row *row, const Search *search)
   return search->keys->len == 1 ? first : NULL;
 }
 
-static XpKernelHandle *
-handle_of (XpOperator *op, Registration *registration)
+XpKernelHandle *
+xp_kernel_handle_take (XpOperator *op, Registration *registration)
 {
   XpKernelHandle *handle = registration->handle;
   if (handle != NULL && handle->op != op)
@@ -148,7 +148,7 @@ xp_operator_kernel (XpOperator *op, const char *plugin, XpKey key, GError **erro
   if (found != NULL && found->is_fallthrough)
     search.fallthrough = g_strdup (found->location);
   else if (found != NULL)
-    handle = handle_of (op, found);
+    handle = xp_kernel_handle_take (op, found);
   g_mutex_unlock (&xp_table_lock);
   if (handle == NULL)
     set_not_found (&search, error);
@@ -166,6 +166,8 @@ set_no_computed_kernel (const XpOperator *op, XpKey key, XpRule rule, GError **e
                   "what serves %s for %s is a fallback of all operators, which has no handle; "
                   "xp_operator_call_for_key() calls it",
                   name, key_name);
+  else if (rule == XP_RULE_MISSING)
+    xp_set_empty_cell (name, key, error);
   else
     xp_error_set (error, XP_ERROR_MISSING_KERNEL, &details,
                   "no kernel for %s for %s: its cell is %s", key_name, name, xp_rule_label (rule));
@@ -194,7 +196,7 @@ xp_operator_computed_kernel (XpOperator *op, XpKey key, GError **error)
   if (cell.registration != NULL && cell.registration->is_fallthrough)
     fallthrough = g_strdup (cell.registration->location);
   else if (cell.registration != NULL && cell.rule != XP_RULE_FALLBACK)
-    handle = handle_of (op, (Registration *) cell.registration);
+    handle = xp_kernel_handle_take (op, (Registration *) cell.registration);
   g_mutex_unlock (&xp_table_lock);
   if (handle != NULL)
     return handle;
@@ -293,9 +295,8 @@ keys_at (XpKeySet keys, XpKey key)
   return xp_key_set_add (keys, key);
 }
 
-/* Puts the kernel of @handle in the frame, until the handle still holds it afterwards. */
-static bool
-hold_handle (XpCall *call, const XpKernelHandle *handle)
+bool
+xp_call_hold_handle (XpCall *call, const XpKernelHandle *handle)
 {
   for (;;)
     {
@@ -352,7 +353,7 @@ xp_kernel_handle_call (XpKernelHandle *handle, const XpValue *arguments, XpValue
       op, keys_at (keys, handle->key), XP_CALL_REDISPATCH_BOXED, xp_stack_pointer (), error);
   if (call == NULL)
     return XP_FAILED;
-  if (!row_is_live (handle) || !hold_handle (call, handle))
+  if (!row_is_live (handle) || !xp_call_hold_handle (call, handle))
     {
       set_stale (handle, error);
       return XP_FAILED;

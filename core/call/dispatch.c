@@ -59,6 +59,21 @@ hold_kernel (XpCall *call, const XpCell *cell)
     }
 }
 
+/* Puts the kernel that this thread prefers in the frame instead of that of the cell. */
+static void
+prefer (XpCall *call, const XpCell *cell)
+{
+  const XpKernelHandle *handle = xp_call_preferred (call);
+  if (handle != NULL && !xp_call_hold_handle (call, handle))
+    hold_kernel (call, cell);
+}
+
+static bool
+has_attention (uint64_t bits)
+{
+  return (__atomic_load_n (&xp_thread.attention, __ATOMIC_RELAXED) & bits) != 0;
+}
+
 static XpCall *
 push (XpOperator *op, XpKeySet keys, const void *stack)
 {
@@ -92,7 +107,7 @@ typedef enum
 static Entered
 enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, XpCall **call)
 {
-  if (__atomic_load_n (&xp_thread.attention, __ATOMIC_RELAXED) & XP_ATTENTION_NO_CALLS)
+  if (has_attention (XP_ATTENTION_NO_CALLS))
     return FORBIDDEN;
   switch (xp_thread_make_room (stack))
     {
@@ -112,7 +127,9 @@ enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, X
   if ((size_t) (end - frames) >= limit && count_active (op, xp_key_set_highest (keys)) >= limit)
     return TOO_OFTEN;
   *call = push (op, keys, stack);
-  if (__atomic_load_n (&xp_thread.attention, __ATOMIC_RELAXED) & XP_ATTENTION_TRACE)
+  if (has_attention (XP_ATTENTION_PREFERENCES))
+    prefer (*call, cell_of (op, keys));
+  if (has_attention (XP_ATTENTION_TRACE))
     xp_trace_call (*call, kind);
   return ENTERED;
 }
@@ -415,6 +432,8 @@ xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results, GError
   keys.functionality &= __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
   call->keys = keys;
   hold_kernel (call, cell_of (op, keys));
+  if (has_attention (XP_ATTENTION_PREFERENCES))
+    prefer (call, cell_of (op, keys));
   if (keys.functionality == 0 && call->kernel->boxed == xp_fallthrough)
     return xp_missing_kernel (call, arguments, results, error);
   return run_boxed (call, &(BoxedCall){ op, arguments, results, error, NULL });

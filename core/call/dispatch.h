@@ -101,6 +101,8 @@ void xp_set_stale_device (const XpOperator *op, const XpValue *arguments, uint64
                           GError **error);
 XpStatus xp_missing_kernel (XpCall *call, const XpValue *arguments, XpValue *results,
                             GError **error);
+/* MISSING_KERNEL for the cell of @key, which is empty, without a call. */
+void xp_set_empty_cell (const char *name, XpKey key, GError **error);
 void xp_set_unknown_operator (const char *name, GError **error);
 void xp_set_not_defined (const XpRowInfo *info, GError **error);
 
@@ -118,6 +120,18 @@ extern XpHintHooks xp_hint_hooks;
 
 /* Says why calls are forbidden on this thread now; installed by the layer of plugins. */
 extern bool (*xp_calls_forbidden_hook) (GError **error);
+
+/* --- direct.c --- */
+/* A handle to @registration, a reference to it; @op is NULL for a fallback. Under the lock. */
+XpKernelHandle *xp_kernel_handle_take (XpOperator *op, Registration *registration);
+/* Puts the kernel of @handle in the frame, until the handle still holds it afterwards. */
+bool xp_call_hold_handle (XpCall *call, const XpKernelHandle *handle);
+
+/* --- preferred.c --- */
+const void *xp_thread_preferences (void);
+void xp_thread_set_preferences (const void *preferences);
+/* The kernel that this thread prefers to that which @call holds; (transfer none), NULL for none. */
+const XpKernelHandle *xp_call_preferred (const XpCall *call);
 
 /* --- trace.c --- */
 void xp_trace_call (const XpCall *call, XpCallKind kind);

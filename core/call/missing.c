@@ -152,6 +152,24 @@ set_missing (const XpCall *call, const XpValue *arguments, GError **error)
       name, details.key, name, list, source, hint[0] != '\0' ? "\n" : "", hint);
 }
 
+void
+xp_set_empty_cell (const char *name, XpKey key, GError **error)
+{
+  g_autoptr (GPtrArray) available = available_keys (name);
+  g_autofree char *list = g_strjoinv (", ", (char **) available->pdata);
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *hint = hint_for_kernel (name, key, candidates);
+  g_ptr_array_add (candidates, NULL);
+  const char *key_name = xp_key_name (key);
+  xp_error_set (error, XP_ERROR_MISSING_KERNEL,
+                &(XpErrorDetails){ .op = (char *) name,
+                                   .key = (char *) key_name,
+                                   .candidates = (char **) candidates->pdata },
+                "no kernel for %s for %s: its cell is missing. '%s' is only available for these "
+                "backends: [%s].%s%s",
+                key_name, name, name, list, hint[0] != '\0' ? "\n" : "", hint);
+}
+
 XpStatus
 xp_missing_kernel (XpCall *call, const XpValue *arguments, G_GNUC_UNUSED XpValue *results,
                    GError **error)

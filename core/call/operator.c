@@ -60,8 +60,21 @@ xp_operator_get (const char *name, GError **error)
   /* A row may have come since it was looked for. */
   if (g_strv_contains ((const char *const *) overloads, name))
     return xp_operator_get (name, error);
-  if (overloads[0] != NULL)
-    set_unknown_overload (name, overloads, error);
+  /* One that only has kernels that wait for it is no help. */
+  g_autoptr (XpRowInfo) waiting = NULL;
+  for (char **overload = overloads; *overload != NULL; overload++)
+    {
+      g_autoptr (XpRowInfo) info = xp_table_row (*overload);
+      if (info != NULL && info->schema != NULL)
+        {
+          set_unknown_overload (name, overloads, error);
+          return NULL;
+        }
+      if (waiting == NULL)
+        waiting = g_steal_pointer (&info);
+    }
+  if (waiting != NULL)
+    xp_set_not_defined (waiting, error);
   else
     xp_set_unknown_operator (name, error);
   return NULL;

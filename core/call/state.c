@@ -2,6 +2,7 @@
  *
  * state.c: all that a thread has set for its calls, taken and given as one, and inference mode.
  */
+#include "call/dispatch.h"
 #include "value/storage.h"
 
 #include <crosspoint/guard.h>
@@ -9,7 +10,9 @@
 XpThreadState
 xp_thread_state_capture (void)
 {
-  return (XpThreadState){ .keys = xp_thread_keys (), .inference_mode = xp_inference_mode () };
+  return (XpThreadState){ .keys = xp_thread_keys (),
+                          .inference_mode = xp_inference_mode (),
+                          .preferences = xp_thread_preferences () };
 }
 
 XpThreadState
@@ -19,6 +22,7 @@ xp_thread_state_apply (const XpThreadState *state)
   g_return_val_if_fail (state != NULL, before);
   xp_thread_set_keys (state->keys);
   xp_set_inference_mode (state->inference_mode != 0);
+  xp_thread_set_preferences (state->preferences);
   return before;
 }
 

@@ -17,7 +17,10 @@
 #include <crosspoint/library.h>
 #include <crosspoint/loader.h>
 #include <crosspoint/plugin.h>
+#include <crosspoint/preference.h>
+#include <crosspoint/scan.h>
 #include <crosspoint/schema.h>
+#include <crosspoint/settings.h>
 #include <crosspoint/table.h>
 #include <crosspoint/tensor.h>
 #include <crosspoint/trace.h>

@@ -8,6 +8,7 @@
  */
 #include "begin.h"
 #include "plugin/plugin.h"
+#include "threads/threads.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -200,6 +201,7 @@ adopt (const Object *object, const XpLinkedPlugin *linked)
                       .low = linked == NULL ? object->low : NULL,
                       .high = linked == NULL ? object->high : NULL,
                       .refusal = refusal != NULL ? refusal->message : NULL };
+  xp_preferences_begin ();
   XpPlugin *plugin = xp_plugin_record_foreign (note, &status, &found);
   if (handle != NULL && !found.is_new)
     dlclose (handle);
@@ -222,6 +224,7 @@ is_still (const XpPlugin *plugin, const char *name)
 static XpOwner *
 find_owner (const void *address, const XpLinkedPlugin *linked)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (xp_transaction_current () != NULL)
     return owner_in_load (address);
   XpPlugin *plugin = linked == NULL ? xp_plugin_at (address) : NULL;

@@ -2,6 +2,7 @@
  *
  * info.c: snapshots of what is known about plugins.
  */
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
 #include <dlfcn.h>
@@ -24,8 +25,8 @@ xp_plugin_info_new (const char *name, const char *path)
   return info;
 }
 
-static XpPluginInfo *
-info_copy (const XpPluginInfo *info)
+XpPluginInfo *
+xp_plugin_info_copy (const XpPluginInfo *info)
 {
   XpPluginInfo *copy = g_memdup2 (info, sizeof *info);
   char **texts[] = { &copy->name,     &copy->version, &copy->description, &copy->licence,
@@ -62,7 +63,7 @@ xp_plugin_info (XpPlugin *plugin)
   unsigned n_rows, n_cells;
   xp_owner_count (&plugin->owner, &n_rows, &n_cells);
   g_mutex_lock (&xp_plugins_lock);
-  XpPluginInfo *info = info_copy (plugin->note);
+  XpPluginInfo *info = xp_plugin_info_copy (plugin->note);
   info->state = plugin->state;
   info->reason = g_strdup (plugin->reason);
   info->mapped_path = g_strdup (plugin->mapped_path);
@@ -108,9 +109,31 @@ compare_infos (const void *a, const void *b)
   return order != 0 ? order : g_strcmp0 (x->path, y->path);
 }
 
-/* What a file on the search path is. */
+void
+xp_plugin_info_reject (XpPluginInfo *info, const GError *reason)
+{
+  info->state = XP_PLUGIN_REJECTED;
+  info->error = reason->domain == XP_ERROR ? xp_error_name ((XpError) reason->code) : NULL;
+  g_free (info->reason);
+  info->reason = g_strdup (reason->message);
+}
+
+/* Another variant is loaded instead. */
+static void
+pass_over (XpPluginInfo *info)
+{
+  g_autofree char *best = xp_search_best_variant (info->path);
+  bool is_for_here = info->state == XP_PLUGIN_AVAILABLE;
+  if (best == NULL || strcmp (best, info->path) == 0
+      || !(is_for_here || !xp_cpu_check (info, NULL)))
+    return;
+  info->state = XP_PLUGIN_PASSED_OVER;
+  if (is_for_here)
+    info->reason = g_strdup_printf ("this machine runs %s, which is better", best);
+}
+
 static XpPluginInfo *
-info_of_file (const char *path)
+read_file (const char *path, bool by_name)
 {
   g_autoptr (GError) error = NULL;
   XpPluginInfo *info = xp_plugin_info_read (path, &error);
@@ -119,10 +142,18 @@ info_of_file (const char *path)
       g_autofree char *name = xp_note_name_of_file (path);
       info = xp_plugin_info_new (name, path);
     }
-  else if (info->state == XP_PLUGIN_REJECTED || xp_search_check_name (info, &error))
+  else if (info->state == XP_PLUGIN_REJECTED || !by_name || xp_search_check_name (info, &error))
     return info;
-  info->state = XP_PLUGIN_REJECTED;
-  info->reason = g_strdup (error->message);
+  xp_plugin_info_reject (info, error);
+  return info;
+}
+
+XpPluginInfo *
+xp_plugin_info_of_file (const char *path, bool by_name)
+{
+  XpPluginInfo *info = read_file (path, by_name);
+  if (by_name)
+    pass_over (info);
   return info;
 }
 
@@ -162,7 +193,11 @@ xp_plugins_now (unsigned *n_plugins)
     g_hash_table_add (known, ((XpPluginInfo *) infos->pdata[i])->path);
   for (unsigned i = 0; i < files->len; i++)
     if (!g_hash_table_contains (known, files->pdata[i]))
-      g_ptr_array_add (infos, info_of_file (files->pdata[i]));
+      {
+        XpPluginInfo *info = xp_plugin_info_of_file (files->pdata[i], true);
+        xp_scan_take_known (info);
+        g_ptr_array_add (infos, info);
+      }
   g_ptr_array_sort (infos, compare_infos);
   *n_plugins = infos->len;
   return (XpPluginInfo **) g_ptr_array_free (infos, FALSE);

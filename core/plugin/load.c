@@ -5,18 +5,48 @@
 #include "begin.h"
 #include "call/dispatch.h"
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
+#include "plugin/swap.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+static GMutex load_lock;
+static __thread bool has_load_lock;
+
 /* Set while code of a plugin runs that may only register. */
 static __thread const XpPlugin *running;
+
+void
+xp_load_lock (void)
+{
+  g_mutex_lock (&load_lock);
+  has_load_lock = true;
+}
+
+bool
+xp_load_trylock (void)
+{
+  if (!g_mutex_trylock (&load_lock))
+    return false;
+  has_load_lock = true;
+  return true;
+}
+
+void
+xp_load_unlock (void)
+{
+  has_load_lock = false;
+  g_mutex_unlock (&load_lock);
+}
 
 /* The constructor gets the error, and so does whoever loads. */
 bool
@@ -33,6 +63,22 @@ xp_load_is_nested (GError **error)
   if (transaction != NULL && transaction->error == NULL)
     transaction->error = g_error_copy (local);
   g_propagate_error (error, local);
+  return true;
+}
+
+/* A destructor, a destroy function or a handler of messages that runs during a load or unload would
+ * wait for itself. */
+bool
+xp_load_is_refused (GError **error)
+{
+  if (xp_load_is_nested (error))
+    return true;
+  if (!has_load_lock)
+    return false;
+  xp_error_set (error, XP_ERROR_NESTED_LOAD, NULL,
+                "this thread loads or unloads a plugin, and what that calls, such as a destructor, "
+                "a destroy function or a handler of messages, tries to load, unload or swap: do it "
+                "after that has returned");
   return true;
 }
 
@@ -57,8 +103,9 @@ xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  /* What it registers is dropped. */
+  /* What it registers is refused. */
   XpTransaction *transaction = xp_transaction_new ();
+  transaction->is_fini = true;
   begin_running (plugin, transaction);
   plugin->fini ();
   end_running ();
@@ -104,10 +151,10 @@ check_requirements (const XpPluginInfo *note, GError **error)
 }
 
 static gboolean
-check_conflict (const XpPluginInfo *note, const XpPlugin *replaced, GError **error)
+check_conflict (const XpPluginInfo *note, const XpSwap *swap, GError **error)
 {
   const XpPlugin *other = xp_plugin_find_loaded (note->name);
-  if (other == NULL || other == replaced)
+  if (other == NULL || (swap != NULL && other == xp_swap_replaced (swap)))
     return TRUE;
   const XpErrorDetails details = { .plugin = note->name };
   if (strcmp (note->path, other->note->path) == 0)
@@ -121,12 +168,62 @@ check_conflict (const XpPluginInfo *note, const XpPlugin *replaced, GError **err
   return FALSE;
 }
 
+/* What the linker says of another object than the file itself is about what that depends on. */
+static void
+set_refused (const XpPlugin *plugin, const char *opened, GError **error)
+{
+  const char *path = plugin->note->path;
+  g_autofree char *text = g_strdup (dlerror ());
+  g_autofree char *subject = g_strndup (text, strcspn (text, ":"));
+  bool is_dependency = strcmp (subject, opened) != 0 && strchr (subject, '/') == NULL
+                       && text[strlen (subject)] == ':';
+  g_auto (GStrv) parts = g_strsplit (text, opened, -1);
+  g_autofree char *reason = g_strjoinv (path, parts);
+  xp_error_set (
+      error, XP_ERROR_LOAD_FAILED,
+      &(XpErrorDetails){ .plugin = plugin->owner.name,
+                         .candidates = is_dependency ? (char *[]){ subject, NULL } : NULL },
+      "the dynamic linker refuses %s: %s%s%s%s", path, is_dependency ? "dependency missing: " : "",
+      is_dependency ? subject : "", is_dependency ? "; " : "", reason);
+}
+
+/* Libraries that keep threads of their own, by the beginning of their names: unmapped, they would
+ * take the code away under those. */
+static const char *const libraries_with_threads[] = {
+  "libgomp.",   "libomp.",    "libiomp5.", "libtbb.",  "libblis",  "libopenblas", "libcuda.",
+  "libcudart.", "libOpenCL.", "libasan.",  "libtsan.", "liblsan.", "libubsan."
+};
+
+static int
+collect_library (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *names)
+{
+  const char *slash = strrchr (info->dlpi_name, '/');
+  const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+  for (unsigned i = 0; i < XP_LENGTH (libraries_with_threads); i++)
+    if (g_str_has_prefix (name, libraries_with_threads[i]))
+      g_ptr_array_add (names, g_strdup (info->dlpi_name));
+  return 0;
+}
+
+/* Whatever of them is there now, a plugin may have brought. */
+static void
+keep_libraries_with_threads (void)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  dl_iterate_phdr (collect_library, names);
+  for (unsigned i = 0; i < names->len; i++)
+    {
+      void *handle = dlopen (names->pdata[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+      if (handle != NULL)
+        dlclose (handle);
+    }
+}
+
 /* Opens the file. What its constructors register is in @transaction then. */
 static gboolean
 open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **error)
 {
-  const char *in_place = g_getenv ("CROSSPOINT_LOAD_IN_PLACE");
-  plugin->is_copy = in_place == NULL || strcmp (in_place, "1") != 0;
+  plugin->is_copy = xp_setting_get_number ("load-in-place") == 0;
   char *path = plugin->is_copy ? xp_copy_make (fd, plugin->owner.name, error)
                                : g_strdup (plugin->note->path);
   if (path == NULL)
@@ -139,13 +236,10 @@ open_library (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **err
   end_running ();
   if (plugin->handle == NULL)
     {
-      g_autofree char *text = g_strdup (dlerror ());
-      g_auto (GStrv) parts = g_strsplit (text, path, -1);
-      g_autofree char *reason = g_strjoinv (plugin->note->path, parts);
-      xp_error_set (error, XP_ERROR_LOAD_FAILED, &(XpErrorDetails){ .plugin = plugin->owner.name },
-                    "the dynamic linker refuses %s: %s", plugin->note->path, reason);
+      set_refused (plugin, path, error);
       return FALSE;
     }
+  keep_libraries_with_threads ();
   xp_plugin_set_range (plugin);
   plugin->fini = (void (*) (void)) xp_plugin_entry_point (plugin, "xp_plugin_fini");
   return TRUE;
@@ -189,84 +283,13 @@ close_library (XpPlugin *plugin)
   g_free (path);
 }
 
-/* What the old plugin of a swap has and the new one lacks. */
-typedef struct
-{
-  XpPlugin *old;
-  XpPlugin *new_;
-} Replacement;
-
+/* What is in @transaction goes into the table, in the place of whom @swap names. */
 static gboolean
-entry_covers (const Entry *entry, const Entry *lost)
+commit (XpPlugin *plugin, XpSwap *swap, XpTransaction *transaction, GError **error)
 {
-  if (!entry->is_in_table)
-    return FALSE;
-  if (lost->registration == NULL || entry->registration == NULL)
-    return (lost->definition != NULL) == (entry->definition != NULL)
-           && lost->registration == entry->registration
-           && g_strcmp0 (lost->row_name, entry->row_name) == 0;
-  return lost->registration->key == entry->registration->key
-         && g_strcmp0 (lost->row_name, entry->row_name) == 0;
-}
-
-static bool
-owner_covers (const XpOwner *owner, const Entry *lost)
-{
-  for (unsigned i = 0; i < owner->libraries->len; i++)
-    {
-      const XpLibrary *library = owner->libraries->pdata[i];
-      for (unsigned j = 0; j < library->entries->len; j++)
-        if (entry_covers (library->entries->pdata[j], lost))
-          return true;
-    }
-  return false;
-}
-
-static char *
-describe (const Entry *entry)
-{
-  if (entry->device != 0)
-    return g_strdup_printf ("the device %s", xp_backend_name ((XpBackend) entry->device));
-  if (entry->definition != NULL)
-    return g_strdup_printf ("the row %s", entry->row_name);
-  return g_strdup_printf ("%s [%s]", entry->row_name != NULL ? entry->row_name : "fallback",
-                          xp_key_name (entry->registration->key));
-}
-
-static gboolean
-check_coverage (const XpTransaction *transaction, void *data, GError **error)
-{
-  const Replacement *replacement = data;
-  g_autoptr (GPtrArray) lost = g_ptr_array_new_with_free_func (g_free);
-  for (unsigned i = 0; i < transaction->removed->len; i++)
-    {
-      const Entry *entry = transaction->removed->pdata[i];
-      bool is_namespace = entry->definition == NULL && entry->registration == NULL;
-      if (is_namespace || owner_covers (&replacement->new_->owner, entry))
-        continue;
-      g_ptr_array_add (lost, describe (entry));
-    }
-  if (lost->len == 0)
-    return TRUE;
-  g_ptr_array_add (lost, NULL);
-  g_autofree char *list = g_strjoinv ("\n  ", (char **) lost->pdata);
-  xp_error_set (error, XP_ERROR_COVERAGE_LOST,
-                &(XpErrorDetails){ .plugin = replacement->new_->owner.name,
-                                   .candidates = (char **) lost->pdata },
-                "%s lacks %u of what %s fills, so the swap is not made:\n  %s\nLoad %s over %s "
-                "instead, or extend it.",
-                replacement->new_->owner.name, lost->len - 1, replacement->old->owner.name, list,
-                replacement->new_->owner.name, replacement->old->owner.name);
-  return FALSE;
-}
-
-static gboolean
-commit (XpPlugin *plugin, XpPlugin *replaced, XpTransaction *transaction, GError **error)
-{
-  Replacement replacement = { replaced, plugin };
-  transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
-  if (!xp_transaction_commit (transaction, replaced != NULL ? check_coverage : NULL, &replacement,
-                              error))
+  if (swap != NULL)
+    swap->new_ = plugin;
+  if (!xp_transaction_commit (transaction, swap != NULL ? xp_swap_check : NULL, swap, error))
     return FALSE;
   xp_plugin_set_memories (plugin);
   return TRUE;
@@ -286,7 +309,10 @@ state_of_error (const GError *error)
     case XP_ERROR_MISSING_CPU_FEATURE:
     case XP_ERROR_UNSAFE_FILE:
     case XP_ERROR_SECOND_CORE:
+    case XP_ERROR_DISABLED:
       return XP_PLUGIN_REJECTED;
+    case XP_ERROR_QUARANTINED:
+      return XP_PLUGIN_QUARANTINED;
     default:
       return XP_PLUGIN_FAILED;
     }
@@ -303,67 +329,87 @@ set_state_of_error (XpPlugin *plugin, const GError *error)
   xp_plugin_set_state (plugin, state, error->message + (says_so ? strlen (known) : 0));
 }
 
+/* Whoever takes another's place is loaded as often. */
 static void
-set_loaded (XpPlugin *plugin, const XpPlugin *replaced)
+set_loaded (XpPlugin *plugin, const XpSwap *swap)
 {
+  const XpPlugin *replaced = swap != NULL ? xp_swap_replaced (swap) : NULL;
   unsigned count = replaced != NULL ? __atomic_load_n (&replaced->load_count, __ATOMIC_RELAXED) : 1;
   __atomic_store_n (&plugin->load_count, count, __ATOMIC_RELAXED);
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADED, NULL);
 }
 
-/* A plugin that was retired with its file unchanged takes up its cells again: its constructors will
- * not run a second time, but its blocks are there. */
+static XpTransaction *
+transaction_for (XpPlugin *plugin, const XpSwap *swap)
+{
+  XpTransaction *transaction = xp_transaction_new ();
+  if (swap != NULL && xp_swap_replaced (swap) != NULL)
+    xp_transaction_replace (transaction, &xp_swap_replaced (swap)->owner);
+  transaction->loaded = &plugin->owner;
+  int priority = plugin->note->priority;
+  xp_owner_set_priority (&plugin->owner,
+                         swap != NULL ? xp_swap_priority (swap, priority) : priority);
+  return transaction;
+}
+
+/* A plugin whose unchanged file is mapped takes up its cells again: its constructors will not run a
+ * second time, but its blocks are there. */
 static XpPlugin *
-find_retired (const struct stat *status)
+find_mapped (const struct stat *status)
 {
   XpPlugin *plugin = xp_plugin_records ();
-  while (plugin != NULL
-         && (xp_plugin_state (plugin) != XP_PLUGIN_RETIRED || plugin->note->resident == NULL
-             || plugin->handle == NULL || !xp_plugin_is_file (plugin, status)))
-    plugin = plugin->next;
+  for (; plugin != NULL; plugin = plugin->next)
+    {
+      XpPluginState state = xp_plugin_state (plugin);
+      if ((state == XP_PLUGIN_INACTIVE
+           || (state == XP_PLUGIN_RETIRED && plugin->note->resident != NULL))
+          && plugin->handle != NULL && xp_plugin_is_file (plugin, status))
+        break;
+    }
   return plugin;
 }
 
 static gboolean
-revive (XpPlugin *plugin, XpPlugin *replaced, GError **error)
+revive (XpPlugin *plugin, XpSwap *swap, GError **error)
 {
-  XpTransaction *transaction = xp_transaction_new ();
-  transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
-  transaction->loaded = &plugin->owner;
-  gboolean done = probe (plugin, transaction, error)
-                  && commit (plugin, replaced, transaction, error);
+  int priority = plugin->owner.priority;
+  XpTransaction *transaction = transaction_for (plugin, swap);
+  gboolean done = probe (plugin, transaction, error) && commit (plugin, swap, transaction, error);
   xp_transaction_free (transaction);
-  if (done)
-    set_loaded (plugin, replaced);
-  return done;
+  if (!done)
+    {
+      xp_owner_set_priority (&plugin->owner, priority);
+      return FALSE;
+    }
+  set_loaded (plugin, swap);
+  xp_swap_forget_old (plugin);
+  return TRUE;
 }
 
 static gboolean
-load_record (XpPlugin *plugin, int fd, XpPlugin *replaced, GError **error)
+load_record (XpPlugin *plugin, int fd, XpSwap *swap, GError **error)
 {
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADING, NULL);
   /* Again, for one that came in by itself meanwhile. */
-  if (!check_conflict (plugin->note, replaced, error))
+  if (!check_conflict (plugin->note, swap, error))
     return FALSE;
-  XpTransaction *transaction = xp_transaction_new ();
-  transaction->replaced = replaced != NULL ? &replaced->owner : NULL;
-  transaction->loaded = &plugin->owner;
+  XpTransaction *transaction = transaction_for (plugin, swap);
   gboolean done = open_library (plugin, fd, transaction, error)
                   && probe (plugin, transaction, error)
-                  && commit (plugin, replaced, transaction, error);
+                  && commit (plugin, swap, transaction, error);
   if (done && transaction->added->len == 0)
     g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", plugin->owner.name, "MESSAGE",
                       "%s is loaded, but registers nothing", plugin->note->path);
   xp_transaction_free (transaction);
   if (done)
-    set_loaded (plugin, replaced);
+    set_loaded (plugin, swap);
   else
     close_library (plugin);
   return done;
 }
 
 XpPlugin *
-xp_load_file (const char *path, XpPlugin *replaced, GError **error)
+xp_load_file (const char *path, XpSwap *swap, GError **error)
 {
   struct stat status;
   GError *local = NULL;
@@ -371,23 +417,23 @@ xp_load_file (const char *path, XpPlugin *replaced, GError **error)
   int fd = open_file (path, &status, error);
   if (fd < 0)
     return NULL;
-  XpPluginInfo *note = xp_note_read (fd, path, error);
+  XpPluginInfo *note = xp_note_read (fd, path, NULL, error);
   if (note != NULL)
     {
       gboolean may = xp_note_check (note, &local) && xp_core_check (note, &local)
-                     && check_requirements (note, &local)
-                     && check_conflict (note, replaced, &local);
-      XpPlugin *retired = may ? find_retired (&status) : NULL;
-      if (retired != NULL)
+                     && xp_scan_check (note, &local) && check_requirements (note, &local)
+                     && check_conflict (note, swap, &local);
+      XpPlugin *mapped = may ? find_mapped (&status) : NULL;
+      if (mapped != NULL)
         {
           xp_plugin_info_free (note);
-          plugin = revive (retired, replaced, error) ? retired : NULL;
+          plugin = revive (mapped, swap, error) ? mapped : NULL;
         }
       else
         {
           plugin = xp_plugin_record (note, &status);
           if (may)
-            load_record (plugin, fd, replaced, &local);
+            load_record (plugin, fd, swap, &local);
         }
     }
   close (fd);
@@ -433,10 +479,12 @@ xp_plugin_load (const char *name, GError **error)
 {
   g_return_val_if_fail (name != NULL, NULL);
   struct stat status;
-  if (xp_load_is_nested (error))
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
+  if (xp_load_is_refused (error))
     return NULL;
   xp_unload_drained (true);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
+  xp_preferences_begin ();
   /* A name that is loaded is that plugin, wherever its file lies now. */
   XpPlugin *plugin = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
   XpPlugin *linked = plugin == NULL ? find_retired_linked (name) : NULL;
@@ -449,67 +497,21 @@ xp_plugin_load (const char *name, GError **error)
     plugin = revive (linked, NULL, error) ? linked : NULL;
   else if (path != NULL)
     plugin = load_or_count (path, error);
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();
   return plugin;
 }
 
-/* Moves @replaced out of the table for @plugin, which is loaded already. */
-static gboolean
-replace (XpPlugin *plugin, XpPlugin *replaced, GError **error)
-{
-  XpTransaction *transaction = xp_transaction_new ();
-  gboolean done = commit (plugin, replaced, transaction, error);
-  xp_transaction_free (transaction);
-  return done;
-}
-
-XpPlugin *
-xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error)
-{
-  g_return_val_if_fail (plugin != NULL && name != NULL, NULL);
-  if (xp_load_is_nested (error))
-    return NULL;
-  g_mutex_lock (&xp_load_lock);
-  XpPlugin *successor = NULL;
-  /* A name that is loaded is that plugin, and its own name is its own file, built again. */
-  XpPlugin *named = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
-  g_autofree char *path = named != NULL ? g_strdup (named->note->path)
-                                        : xp_plugin_locate (name, error);
-  g_autoptr (XpPluginInfo) note = path != NULL ? xp_plugin_info_read (path, error) : NULL;
-  if (note != NULL && xp_unload_check (plugin, note->name, error))
-    {
-      struct stat status;
-      XpPlugin *loaded = named;
-      if (named == NULL && stat (path, &status) == 0)
-        loaded = xp_plugin_find_file (&status);
-      if (loaded != NULL && loaded != plugin)
-        successor = replace (loaded, plugin, error) ? loaded : NULL;
-      else
-        successor = xp_load_file (path, plugin, error);
-    }
-  if (successor != NULL)
-    {
-      __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
-      if (!xp_unload_finish (plugin, error))
-        successor = NULL;
-    }
-  g_mutex_unlock (&xp_load_lock);
-  xp_registrations_retire ();
-  xp_listeners_tell ();
-  return successor;
-}
-
 /* In the order in which they are taken one inside the other. */
-static GMutex *const fork_locks[] = { &xp_load_lock, &xp_retire_lock, &xp_plugins_lock,
-                                      &xp_table_lock, &xp_backends_lock };
+static GMutex *const fork_locks[] = { &load_lock,     &xp_retire_lock,   &xp_plugins_lock,
+                                      &xp_table_lock, &xp_backends_lock, &xp_settings_lock };
 
-/* A constructor, probe or fini that forks is part of what holds the load lock. */
+/* Code of a plugin that forks while it is loaded or closed is part of what holds the load lock. */
 static unsigned
 first_fork_lock (void)
 {
-  return running != NULL ? 1 : 0;
+  return has_load_lock ? 1 : 0;
 }
 
 static void

@@ -5,15 +5,13 @@
  * Nothing in the file is trusted: libelf checks the structure, and every record of the note is
  * checked against the bytes there are.
  */
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <libelf.h>
 #include <string.h>
-#include <unistd.h>
 
 enum
 {
@@ -30,6 +28,12 @@ static const char *const resident_imports[] = {
   "__cxa_thread_atexit_impl"
 };
 
+/* Imports that start threads, which only a fini can end. */
+static const char *const thread_imports[] = {
+  "pthread_create", "thrd_create", "g_thread_new", "g_thread_try_new",
+  "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"
+};
+
 static const struct
 {
   GElf_Half number;
@@ -38,20 +42,12 @@ static const struct
                  { EM_ARM, "arm" },       { EM_RISCV, "riscv" },     { EM_PPC64, "ppc64" },
                  { EM_S390, "s390" } };
 
-#if defined(__x86_64__)
-#  define OWN_MACHINE "x86-64"
-#elif defined(__aarch64__)
-#  define OWN_MACHINE "aarch64"
-#elif defined(__riscv)
-#  define OWN_MACHINE "riscv"
-#else
-#  define OWN_MACHINE "unknown"
-#endif
-
 /* What is gathered while a file is read. */
 typedef struct
 {
   XpPluginInfo *info;
+  const char *starts_threads; /* the import it does so with; NULL for none */
+  bool has_fini;
   GPtrArray *requires_;
   GPtrArray *defines;
   GPtrArray *fills;
@@ -237,12 +233,24 @@ take_notes (Reading *reading, Elf_Data *data, bool is_ours, const char *path, GE
   return true;
 }
 
+static void
+take_import (Reading *reading, const char *name)
+{
+  for (unsigned i = 0; i < XP_LENGTH (resident_imports); i++)
+    if (reading->info->resident == NULL && strcmp (name, resident_imports[i]) == 0)
+      reading->info->resident = g_strdup_printf (
+          "it imports %s, so something keeps pointers into it", name);
+  for (unsigned i = 0; i < XP_LENGTH (thread_imports); i++)
+    if (strcmp (name, thread_imports[i]) == 0)
+      reading->starts_threads = thread_imports[i];
+}
+
 /* What the file imports or declares that would keep it mapped. */
 static void
 take_symbols (Reading *reading, Elf *elf, const GElf_Shdr *header, Elf_Data *data)
 {
   size_t n = header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
-  for (size_t i = 0; i < n && reading->info->resident == NULL; i++)
+  for (size_t i = 0; i < n; i++)
     {
       GElf_Sym symbol;
       if (gelf_getsym (data, (int) i, &symbol) == NULL)
@@ -250,16 +258,13 @@ take_symbols (Reading *reading, Elf *elf, const GElf_Shdr *header, Elf_Data *dat
       const char *name = elf_strptr (elf, header->sh_link, symbol.st_name);
       if (name == NULL)
         continue;
-      if (GELF_ST_BIND (symbol.st_info) == STB_GNU_UNIQUE)
+      if (GELF_ST_BIND (symbol.st_info) == STB_GNU_UNIQUE && reading->info->resident == NULL)
         reading->info->resident = g_strdup_printf (
             "it has the unique symbol %s, which the linker never lets go", name);
-      for (unsigned j = 0; symbol.st_shndx == SHN_UNDEF && j < XP_LENGTH (resident_imports); j++)
-        if (strcmp (name, resident_imports[j]) == 0)
-          {
-            g_free (reading->info->resident);
-            reading->info->resident = g_strdup_printf (
-                "it imports %s, so something keeps pointers into it", name);
-          }
+      if (symbol.st_shndx == SHN_UNDEF)
+        take_import (reading, name);
+      else
+        reading->has_fini |= strcmp (name, "xp_plugin_fini") == 0;
     }
 }
 
@@ -326,6 +331,9 @@ xp_note_name_of_file (const char *path)
   char *name = g_path_get_basename (path);
   if (g_str_has_suffix (name, ".so"))
     name[strlen (name) - strlen (".so")] = '\0';
+  const char *level = xp_cpu_level_of_file (path);
+  if (level != NULL)
+    name[strlen (name) - strlen (level) - 1] = '\0';
   return name;
 }
 
@@ -366,11 +374,15 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
     if (machines[i].number == header.e_machine)
       machine = machines[i].name;
   g_free (reading->info->machine);
-  reading->info->machine = machine != NULL ? g_strdup (machine)
-                                           : g_strdup_printf ("machine %u", header.e_machine);
+  /* Of the 64-bit machines some run objects of 32 bits too, which we are none of. */
+  bool is_narrow = gelf_getclass (elf) == ELFCLASS32 && header.e_machine != EM_386
+                   && header.e_machine != EM_ARM;
+  reading->info->machine = machine != NULL
+                               ? g_strconcat (machine, is_narrow ? ", 32 bits" : "", NULL)
+                               : g_strdup_printf ("machine %u", header.e_machine);
   if (!is_whole (elf, &header, size))
     {
-      xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+      xp_error_set (error, XP_ERROR_FILE_FORMAT, &(XpErrorDetails){ .plugin = (char *) path },
                     "%s is no plugin: it is cut short, a part of it ends beyond its %" PRIu64
                     " bytes; build or copy it again",
                     path, size);
@@ -390,8 +402,8 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
   return true;
 }
 
-static XpPluginInfo *
-read_note (int fd, const char *path, const XpLinkedPlugin *linked, GError **error)
+XpPluginInfo *
+xp_note_read (int fd, const char *path, const XpLinkedPlugin *linked, GError **error)
 {
   XpPluginInfo *info = xp_plugin_info_new (NULL, path);
   Reading reading = { .info = info,
@@ -422,96 +434,14 @@ read_note (int fd, const char *path, const XpLinkedPlugin *linked, GError **erro
     }
   if (info->name == NULL)
     info->name = xp_note_name_of_file (path);
+  if (info->resident == NULL && reading.starts_threads != NULL && !reading.has_fini)
+    info->resident = g_strdup_printf ("it imports %s, and has no xp_plugin_fini() to end its "
+                                      "threads",
+                                      reading.starts_threads);
   if (good)
     return info;
   xp_plugin_info_free (info);
   return NULL;
-}
-
-XpPluginInfo *
-xp_note_read (int fd, const char *path, GError **error)
-{
-  return read_note (fd, path, NULL, error);
-}
-
-/* --- May it be opened here? --- */
-
-static gboolean
-check_abi (const XpPluginInfo *info, GError **error)
-{
-  char *end = NULL;
-  gint64 major = g_ascii_strtoll (info->abi, &end, 10);
-  gint64 minor = *end == '.' ? g_ascii_strtoll (end + 1, &end, 10) : -1;
-  if (info->abi[0] != '\0' && *end == '\0' && major == XP_ABI_MAJOR && minor >= 0
-      && minor <= XP_ABI_MINOR)
-    return TRUE;
-  xp_error_set (error, XP_ERROR_WRONG_ABI, &(XpErrorDetails){ .plugin = info->name },
-                "%s is built for ABI %s, this is crosspoint %s with ABI %d.%d: build it with the "
-                "headers of this version",
-                info->path, info->abi[0] != '\0' ? info->abi : "(none)", xp_version (),
-                XP_ABI_MAJOR, XP_ABI_MINOR);
-  return FALSE;
-}
-
-/* The names that gcc's __builtin_cpu_supports takes; it has asked the operating system too. */
-static bool
-cpu_supports (const char *feature, bool *known)
-{
-  *known = true;
-#if defined(__x86_64__)
-#  define FEATURE(name)                                                                            \
-    if (strcmp (feature, name) == 0)                                                               \
-    return __builtin_cpu_supports (name) != 0
-  FEATURE ("sse4.2");
-  FEATURE ("popcnt");
-  FEATURE ("avx");
-  FEATURE ("avx2");
-  FEATURE ("fma");
-  FEATURE ("bmi");
-  FEATURE ("bmi2");
-  FEATURE ("avx512f");
-  FEATURE ("avx512dq");
-  FEATURE ("avx512bw");
-  FEATURE ("avx512vl");
-#  if !defined(__clang__) || __clang_major__ >= 18
-  FEATURE ("x86-64-v2");
-  FEATURE ("x86-64-v3");
-  FEATURE ("x86-64-v4");
-#  endif
-#  undef FEATURE
-#endif
-  *known = false;
-  return false;
-}
-
-static gboolean
-check_cpu (const XpPluginInfo *info, GError **error)
-{
-  for (unsigned i = 0; info->cpu[i] != NULL; i++)
-    {
-      bool known;
-      if (cpu_supports (info->cpu[i], &known))
-        continue;
-      xp_error_set (error, XP_ERROR_MISSING_CPU_FEATURE, &(XpErrorDetails){ .plugin = info->name },
-                    "%s needs the CPU feature %s, which %s", info->path, info->cpu[i],
-                    known ? "this machine does not offer: use a variant built for it"
-                          : "this version of crosspoint does not know");
-      return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-xp_note_check (const XpPluginInfo *info, GError **error)
-{
-  if (strcmp (info->machine, OWN_MACHINE) != 0)
-    {
-      xp_error_set (error, XP_ERROR_WRONG_MACHINE, &(XpErrorDetails){ .plugin = info->name },
-                    "%s is built for %s, this is %s: build it for this machine", info->path,
-                    info->machine, OWN_MACHINE);
-      return FALSE;
-    }
-  return check_abi (info, error) && check_cpu (info, error);
 }
 
 gboolean
@@ -525,40 +455,22 @@ xp_file_is_trusted (const char *path, const struct stat *status, GError **error)
 }
 
 XpPluginInfo *
+xp_note_read_file (const char *path, const XpLinkedPlugin *linked, GError **error)
+{
+  struct stat status;
+  g_autoptr (GError) reason = NULL;
+  XpPluginInfo *info = xp_notes_read (path, linked, &status, error);
+  /* What is linked into the program is the program's own. */
+  if (info != NULL
+      && !((linked != NULL || xp_file_is_trusted (path, &status, &reason))
+           && xp_note_check (info, &reason)))
+    xp_plugin_info_reject (info, reason);
+  return info;
+}
+
+XpPluginInfo *
 xp_plugin_info_read (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
   return xp_note_read_file (path, NULL, error);
-}
-
-XpPluginInfo *
-xp_note_read_file (const char *path, const XpLinkedPlugin *linked, GError **error)
-{
-  struct stat status;
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 || fstat (fd, &status) != 0)
-    {
-      int saved = errno;
-      if (fd >= 0)
-        close (fd);
-      xp_error_set (error, XP_ERROR_FILE_IO, &(XpErrorDetails){ .plugin = (char *) path },
-                    "%s cannot be opened: %s", path, g_strerror (saved));
-      return NULL;
-    }
-  XpPluginInfo *info = NULL;
-  if (S_ISREG (status.st_mode))
-    info = read_note (fd, path, linked, error);
-  else
-    xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
-                  "%s is no plugin: it is not a regular file", path);
-  close (fd);
-  g_autoptr (GError) reason = NULL;
-  if (info != NULL
-      && !((linked != NULL || xp_file_is_trusted (path, &status, &reason))
-           && xp_note_check (info, &reason)))
-    {
-      info->state = XP_PLUGIN_REJECTED;
-      info->reason = g_strdup (reason->message);
-    }
-  return info;
 }

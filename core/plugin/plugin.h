@@ -7,9 +7,12 @@
 #include "table/listeners.h"
 #include "table/transaction.h"
 
-#include <crosspoint/loader.h>
+#include <crosspoint/scan.h>
 #include <link.h>
 #include <sys/stat.h>
+
+/* swap.h */
+typedef struct XpSwap XpSwap;
 
 /* Under xp_plugins_lock, but for the pins, which are atomic. A record is never freed. */
 struct XpPlugin
@@ -46,11 +49,6 @@ typedef struct
 
 /* A leaf lock, for the list of records and their fields. */
 extern GMutex xp_plugins_lock;
-
-/* Held through every load, unload and swap, and around fork; but not while threads are waited for,
- * which may load or fork before they leave. Not held while a constructor of another library may
- * wait for us: registering takes the table's lock only. */
-extern GMutex xp_load_lock;
 
 /* --- record.c --- */
 XpPlugin *xp_plugin_records (void);
@@ -111,28 +109,59 @@ gboolean xp_core_check (const XpPluginInfo *note, GError **error);
 XP_PUBLIC void xp_core_mark_ (void);
 
 /* --- info.c --- */
+/* What the file at @path is; with @by_name, as one of the search path, whose name must fit. */
+XpPluginInfo *xp_plugin_info_of_file (const char *path, bool by_name);
+/* The state is %XP_PLUGIN_REJECTED for that reason. */
+void xp_plugin_info_reject (XpPluginInfo *info, const GError *reason);
 /* An info of that name and file, all else empty. */
 XpPluginInfo *xp_plugin_info_new (const char *name, const char *path);
+XpPluginInfo *xp_plugin_info_copy (const XpPluginInfo *info);
 /* xp_plugins() for those who may not wait. */
 XpPluginInfo **xp_plugins_now (unsigned *n_plugins);
 
 /* --- note.c --- */
 /* Reads the note of an open file; @path is for messages and becomes info->path. Checks nothing. */
-XpPluginInfo *xp_note_read (int fd, const char *path, GError **error);
+XpPluginInfo *xp_note_read (int fd, const char *path, const XpLinkedPlugin *linked, GError **error);
 /* xp_plugin_info_read(), also of a plugin that is linked statically into the file. */
 XpPluginInfo *xp_note_read_file (const char *path, const XpLinkedPlugin *linked, GError **error);
-/* The name of a plugin that its note does not name. */
+/* The name of a plugin that its note does not name: NAME of NAME.so and of NAME.LEVEL.so. */
 char *xp_note_name_of_file (const char *path);
 /* Whether nobody else can have written the file. */
 gboolean xp_file_is_trusted (const char *path, const struct stat *status, GError **error);
+
+/* --- notes.c --- */
+/* The note of a file, read or remembered, and what the file is. Checks nothing. */
+XpPluginInfo *xp_notes_read (const char *path, const XpLinkedPlugin *linked, struct stat *status,
+                             GError **error);
+
+/* --- suitable.c --- */
 /* Whether a plugin of that note may be opened in this process. */
 gboolean xp_note_check (const XpPluginInfo *info, GError **error);
+/* Whether the setting `disable` lets it be. */
+gboolean xp_note_check_enabled (const XpPluginInfo *info, GError **error);
 
 /* --- search.c --- */
-/* Whether a file of the search path, NAME.so, holds the plugin of that name. */
+/* The directory that libcrosspoint lies in, with links followed; (transfer full) (nullable). */
+char *xp_search_own_directory (void);
+/* The directories as lines of a message, each after a newline. */
+char *xp_search_describe (const XpSearchDirectory *directories, unsigned n);
+/* Whether a file of the search path, NAME.so or NAME.LEVEL.so, holds the plugin of that name, built
+ * for that level. */
 gboolean xp_search_check_name (const XpPluginInfo *note, GError **error);
-/* The files on the search path, the first of each name; (element-type filename). */
+/* The variant of the plugin in @path, in the same folder, that is the best of those this machine
+ * runs; NULL if it runs none. */
+char *xp_search_best_variant (const char *path);
+/* The files on the search path that a name leads to, and the other variants beside them;
+ * (element-type filename). */
 GPtrArray *xp_search_all (void);
+
+/* --- scan.c --- */
+/* Takes into @info, of a file that is not loaded, what the last scan has found of it. */
+void xp_scan_take_known (XpPluginInfo *info);
+/* What the file of that note brings, if it has been scanned and found good; (nullable). */
+XpCoverage *xp_scan_coverage (const XpPluginInfo *note);
+/* Refuses what is quarantined. */
+gboolean xp_scan_check (const XpPluginInfo *note, GError **error);
 
 /* --- copy.c --- */
 /* A copy of the open file under a name never used before, for dlopen. */
@@ -140,11 +169,25 @@ char *xp_copy_make (int fd, const char *name, GError **error);
 void xp_copy_remove (const char *path);
 
 /* --- load.c --- */
+/* Held through every load, unload and swap, and around fork; but not while threads are waited for,
+ * which may load or fork before they leave. Not held while a constructor of another library may
+ * wait for us: registering takes the table's lock only. */
+void xp_load_lock (void);
+bool xp_load_trylock (void);
+void xp_load_unlock (void);
 /* Whether this thread is inside of a constructor, probe or fini that we called. */
 bool xp_load_is_nested (GError **error);
-XpPlugin *xp_load_file (const char *path, XpPlugin *replaced, GError **error);
+/* The same, or inside of anything that a load or unload of this thread calls. */
+bool xp_load_is_refused (GError **error);
+/* With @swap, in the place of whom it names, or over it. */
+XpPlugin *xp_load_file (const char *path, XpSwap *swap, GError **error);
 /* Runs @function of a plugin, which may not load, unload or call. */
 void xp_load_run_fini (XpPlugin *plugin);
+
+/* --- fini.c --- */
+/* Runs the fini of a plugin that nobody is inside of, without the load lock; false, if it has not
+ * ended after @seconds, and so runs on. */
+bool xp_fini_run (XpPlugin *plugin, double seconds);
 
 /* --- unload.c --- */
 /* Waits for the threads inside @plugin, whose registrations are out of the table, and closes it if

@@ -5,6 +5,7 @@
  */
 #include "begin.h"
 #include "plugin/plugin.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
@@ -13,7 +14,6 @@
 #include <string.h>
 
 GMutex xp_plugins_lock;
-GMutex xp_load_lock;
 
 static XpPlugin *records; /* append-only */
 
@@ -35,7 +35,7 @@ static bool
 is_mapped (const XpPlugin *plugin)
 {
   return plugin->state == XP_PLUGIN_LOADED || plugin->state == XP_PLUGIN_LOADING
-         || plugin->state == XP_PLUGIN_DRAINING
+         || plugin->state == XP_PLUGIN_INACTIVE || plugin->state == XP_PLUGIN_DRAINING
          || (plugin->state == XP_PLUGIN_RETIRED
              && (__atomic_load_n (&plugin->low, __ATOMIC_ACQUIRE) != NULL
                  || plugin->linked != NULL));

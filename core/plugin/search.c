@@ -2,24 +2,19 @@
  *
  * search.c: where plugins are looked for. Never in the working directory.
  */
+#include "plugin/cpu.h"
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
-
-static bool
-environment_is_trusted (void)
-{
-  return getauxval (AT_SECURE) == 0;
-}
 
 static void
 add_directory (GArray *path, const char *directory, const char *source)
 {
-  /* A relative directory would be one of the working directory. */
+  /* Nothing, or, of XDG_DATA_HOME, one that would lie in the working directory. */
   if (!g_path_is_absolute (directory))
     return;
   XpSearchDirectory entry = { g_canonicalize_filename (directory, NULL), g_strdup (source),
@@ -28,27 +23,22 @@ add_directory (GArray *path, const char *directory, const char *source)
 }
 
 static bool
-add_variable (GArray *path, const char *variable)
+add_setting (GArray *path, const char *setting, XpSettingLayer layer, const char *source)
 {
-  const char *value = environment_is_trusted () ? g_getenv (variable) : NULL;
+  g_autofree char *value = xp_setting_get_layer (setting, layer);
   if (value == NULL)
     return false;
   g_auto (GStrv) directories = g_strsplit (value, ":", -1);
   for (unsigned i = 0; directories[i] != NULL; i++)
-    if (directories[i][0] != '\0')
-      {
-        g_autofree char *absolute = g_canonicalize_filename (directories[i], NULL);
-        add_directory (path, absolute, variable);
-      }
+    add_directory (path, directories[i], source);
   return true;
 }
 
-/* The directory that libcrosspoint lies in, with links followed. */
-static char *
-own_directory (void)
+char *
+xp_search_own_directory (void)
 {
   Dl_info info;
-  if (dladdr ((void *) own_directory, &info) == 0 || info.dli_fname == NULL)
+  if (dladdr ((void *) xp_search_own_directory, &info) == 0 || info.dli_fname == NULL)
     return NULL;
   char *real = realpath (info.dli_fname, NULL);
   if (real == NULL)
@@ -58,28 +48,45 @@ own_directory (void)
   return directory;
 }
 
+/* Where nothing replaces it. */
+static void
+add_standard (GArray *path)
+{
+  if (xp_environment_is_trusted ())
+    {
+      g_autofree char *user = g_build_filename (g_get_user_data_dir (), "crosspoint", "plugins",
+                                                NULL);
+      add_directory (path, user, "user");
+    }
+  g_autofree char *own = xp_search_own_directory ();
+  g_autofree char *beside = own != NULL ? g_build_filename (own, "crosspoint", "plugins", NULL)
+                                        : NULL;
+  if (beside != NULL)
+    add_directory (path, beside, "beside the library");
+  if (beside == NULL || strcmp (beside, XP_PLUGIN_INSTALL_DIR) != 0)
+    add_directory (path, XP_PLUGIN_INSTALL_DIR, "installation");
+}
+
+static void
+add_configured (GArray *path)
+{
+  g_autofree char *source = xp_settings_file ();
+  add_setting (path, "plugin-path", XP_SETTING_FILE, source);
+  if (!add_setting (path, "plugin-system-path", XP_SETTING_FILE, source))
+    add_standard (path);
+}
+
 XpSearchDirectory *
 xp_plugin_search_path (unsigned *n_directories)
 {
   g_return_val_if_fail (n_directories != NULL, NULL);
   GArray *path = g_array_new (FALSE, FALSE, sizeof (XpSearchDirectory));
-  add_variable (path, "CROSSPOINT_PLUGIN_PATH");
-  if (!add_variable (path, "CROSSPOINT_PLUGIN_SYSTEM_PATH"))
-    {
-      if (environment_is_trusted ())
-        {
-          g_autofree char *user = g_build_filename (g_get_user_data_dir (), "crosspoint", "plugins",
-                                                    NULL);
-          add_directory (path, user, "user");
-        }
-      g_autofree char *own = own_directory ();
-      g_autofree char *beside = own != NULL ? g_build_filename (own, "crosspoint", "plugins", NULL)
-                                            : NULL;
-      if (beside != NULL)
-        add_directory (path, beside, "beside the library");
-      if (beside == NULL || strcmp (beside, XP_PLUGIN_INSTALL_DIR) != 0)
-        add_directory (path, XP_PLUGIN_INSTALL_DIR, "installation");
-    }
+  add_setting (path, "plugin-path", XP_SETTING_PROGRAM, "program");
+  add_setting (path, "plugin-path", XP_SETTING_ENVIRONMENT, "CROSSPOINT_PLUGIN_PATH");
+  if (!add_setting (path, "plugin-system-path", XP_SETTING_PROGRAM, "program")
+      && !add_setting (path, "plugin-system-path", XP_SETTING_ENVIRONMENT,
+                       "CROSSPOINT_PLUGIN_SYSTEM_PATH"))
+    add_configured (path);
   *n_directories = path->len;
   return (XpSearchDirectory *) (void *) g_array_free (path, FALSE);
 }
@@ -95,32 +102,100 @@ xp_search_directories_free (XpSearchDirectory *directories, unsigned n)
   g_free (directories);
 }
 
-static char *
-set_not_found (const char *name, const XpSearchDirectory *directories, unsigned n, GError **error)
+char *
+xp_search_describe (const XpSearchDirectory *directories, unsigned n)
 {
   GString *text = g_string_new (NULL);
   for (unsigned i = 0; i < n; i++)
     g_string_append_printf (text, "\n  %s (%s%s)", directories[i].path, directories[i].source,
                             directories[i].exists ? "" : ", does not exist");
+  return g_string_free (text, FALSE);
+}
+
+static void
+set_not_found (const char *name, const XpSearchDirectory *directories, unsigned n, GError **error)
+{
+  g_autofree char *list = xp_search_describe (directories, n);
   xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = (char *) name },
                 "no plugin '%s': %s.so is in none of these directories:%s\nGive a path with a "
                 "slash, or set CROSSPOINT_PLUGIN_PATH.",
-                name, name, text->str);
-  g_string_free (text, TRUE);
-  return NULL;
+                name, name, list);
 }
 
 gboolean
 xp_search_check_name (const XpPluginInfo *note, GError **error)
 {
   g_autofree char *name = xp_note_name_of_file (note->path);
-  if (strcmp (name, note->name) == 0)
+  const char *level = xp_cpu_level_of_file (note->path);
+  const XpErrorDetails details = { .plugin = name };
+  if (strcmp (name, note->name) != 0)
+    xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &details,
+                  "no plugin '%s': %s says that it is '%s'; call the file %s.so, or load it by its "
+                  "path",
+                  name, note->path, note->name, note->name);
+  else if (level != NULL && !g_strv_contains ((const char *const *) note->cpu, level))
+    xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &details,
+                  "no variant of '%s': %s does not say that it needs %s; give it "
+                  "XP_PLUGIN_NOTE (\"cpu=%s\"), or call the file %s.so",
+                  name, note->path, level, level, name);
+  else
     return TRUE;
-  xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = name },
-                "no plugin '%s': %s says that it is '%s'; call the file %s.so, or load it by its "
-                "path",
-                name, note->path, note->name, note->name);
   return FALSE;
+}
+
+/* --- Variants: NAME.LEVEL.so beside NAME.so. --- */
+
+/* The files of the plugin @name in @directory, the best first; (element-type filename). */
+static GPtrArray *
+variants_in (const char *directory, const char *name)
+{
+  GPtrArray *files = g_ptr_array_new_with_free_func (g_free);
+  for (unsigned i = g_strv_length ((char **) xp_cpu_levels) + 1; i-- > 0;)
+    {
+      const char *level = i > 0 ? xp_cpu_levels[i - 1] : NULL;
+      g_autofree char *file = level != NULL ? g_strdup_printf ("%s.%s.so", name, level)
+                                            : g_strdup_printf ("%s.so", name);
+      g_autofree char *path = g_build_filename (directory, file, NULL);
+      if (g_file_test (path, G_FILE_TEST_EXISTS))
+        g_ptr_array_add (files, g_steal_pointer (&path));
+    }
+  return files;
+}
+
+static char *
+best_of (GPtrArray *files)
+{
+  for (unsigned i = 0; i < files->len; i++)
+    {
+      g_autoptr (XpPluginInfo) info = xp_plugin_info_read (files->pdata[i], NULL);
+      if (info != NULL && info->state == XP_PLUGIN_AVAILABLE && xp_search_check_name (info, NULL))
+        return g_strdup (files->pdata[i]);
+    }
+  return NULL;
+}
+
+char *
+xp_search_best_variant (const char *path)
+{
+  g_autofree char *directory = g_path_get_dirname (path);
+  g_autofree char *name = xp_note_name_of_file (path);
+  g_autoptr (GPtrArray) files = variants_in (directory, name);
+  return files->len > 1 ? best_of (files) : g_strdup (path);
+}
+
+/* The best variant in the first directory that has any. Where the machine runs none, the lowest:
+ * whoever loads it says why not. */
+static char *
+find_file (const XpSearchDirectory *directories, unsigned n, const char *name)
+{
+  for (unsigned i = 0; i < n && name[0] != '\0'; i++)
+    {
+      g_autoptr (GPtrArray) files = variants_in (directories[i].path, name);
+      char *best = files->len > 1 ? best_of (files) : NULL;
+      if (best != NULL || files->len > 0)
+        return best != NULL ? best : g_strdup (files->pdata[files->len - 1]);
+    }
+  return NULL;
 }
 
 static char *
@@ -128,14 +203,7 @@ find_by_name (const char *name, GError **error)
 {
   unsigned n;
   XpSearchDirectory *directories = xp_plugin_search_path (&n);
-  g_autofree char *file = g_strconcat (name, ".so", NULL);
-  char *found = NULL;
-  for (unsigned i = 0; i < n && found == NULL && name[0] != '\0'; i++)
-    {
-      g_autofree char *path = g_build_filename (directories[i].path, file, NULL);
-      if (g_file_test (path, G_FILE_TEST_EXISTS))
-        found = g_steal_pointer (&path);
-    }
+  char *found = find_file (directories, n, name);
   if (found == NULL)
     set_not_found (name, directories, n, error);
   xp_search_directories_free (directories, n);
@@ -165,6 +233,27 @@ compare_names (const void *a, const void *b)
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
+/* Adds the plugins of @directory whose names are not in @seen, where they are then. */
+static void
+add_files (GPtrArray *files, const char *directory, GHashTable *seen)
+{
+  g_autoptr (GHashTable) here = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, NULL);
+  const char *file;
+  while (dir != NULL && (file = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *name = xp_note_name_of_file (file);
+      if (!g_str_has_suffix (file, ".so") || g_hash_table_contains (seen, name))
+        continue;
+      g_ptr_array_add (files, g_build_filename (directory, file, NULL));
+      g_hash_table_add (here, g_steal_pointer (&name));
+    }
+  GHashTableIter iter;
+  void *name;
+  for (g_hash_table_iter_init (&iter, here); g_hash_table_iter_next (&iter, &name, NULL);)
+    g_hash_table_add (seen, g_strdup (name));
+}
+
 GPtrArray *
 xp_search_all (void)
 {
@@ -173,13 +262,7 @@ xp_search_all (void)
   unsigned n;
   XpSearchDirectory *directories = xp_plugin_search_path (&n);
   for (unsigned i = 0; i < n; i++)
-    {
-      g_autoptr (GDir) dir = g_dir_open (directories[i].path, 0, NULL);
-      const char *name;
-      while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-        if (g_str_has_suffix (name, ".so") && g_hash_table_add (seen, g_strdup (name)))
-          g_ptr_array_add (files, g_build_filename (directories[i].path, name, NULL));
-    }
+    add_files (files, directories[i].path, seen);
   xp_search_directories_free (directories, n);
   g_ptr_array_sort (files, compare_names);
   return files;

@@ -3,20 +3,27 @@
  * unload.c: out of the table, out of the threads, out of the process.
  */
 #include "plugin/plugin.h"
+#include "plugin/settings.h"
+#include "plugin/swap.h"
 #include "threads/threads.h"
 #include "value/storage.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
-
-static double timeout_seconds = 10;
 
 void
 xp_set_unload_timeout (double seconds)
 {
   g_return_if_fail (seconds >= 0);
-  timeout_seconds = seconds;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  xp_setting_set ("unload-timeout", g_ascii_dtostr (text, sizeof text, seconds), NULL);
+}
+
+static bool
+requires (const XpPlugin *other, const XpPlugin *plugin)
+{
+  return other->state == XP_PLUGIN_LOADED
+         && g_strv_contains ((const char *const *) other->note->requires_, plugin->owner.name);
 }
 
 static gboolean
@@ -26,8 +33,7 @@ check_dependants (const XpPlugin *plugin, const char *successor, GError **error)
   if (successor != NULL && strcmp (successor, plugin->owner.name) == 0)
     return TRUE;
   for (const XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
-    if (other != plugin && other->state == XP_PLUGIN_LOADED
-        && g_strv_contains ((const char *const *) other->note->requires_, plugin->owner.name))
+    if (other != plugin && requires (other, plugin))
       g_ptr_array_add (dependants, other->owner.name);
   if (dependants->len == 0)
     return TRUE;
@@ -36,7 +42,8 @@ check_dependants (const XpPlugin *plugin, const char *successor, GError **error)
   xp_error_set (
       error, XP_ERROR_IN_USE,
       &(XpErrorDetails){ .plugin = plugin->owner.name, .candidates = (char **) dependants->pdata },
-      "%s is required by %s: unload that first", plugin->owner.name, list);
+      "%s is required by %s: unload that first, or take it along with --cascade",
+      plugin->owner.name, list);
   return FALSE;
 }
 
@@ -79,21 +86,66 @@ reason_to_stay (const XpPlugin *plugin, const char *path)
                          "thread-local destructor, or another library that needs it");
 }
 
-/* Nobody is inside and nothing pins it: the end. */
-static void
-close_plugin (XpPlugin *plugin)
+/* Whether something pins it; says so. */
+static bool
+is_pinned (XpPlugin *plugin)
 {
+  unsigned pins = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
+  if (pins == 0)
+    return false;
+  g_autofree char *reason = g_strdup_printf (
+      "%u thing%s of it %s still in use, such as tensors; it is closed when the last is freed",
+      pins, pins == 1 ? "" : "s", pins == 1 ? "is" : "are");
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
+  return true;
+}
+
+/* Whatever its fini waits for may load and unload meanwhile. */
+static bool
+run_fini (XpPlugin *plugin, double seconds)
+{
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its fini runs");
+  plugin->is_being_left = true;
+  xp_load_unlock ();
+  bool has_ended = xp_fini_run (plugin, seconds);
+  xp_load_lock ();
+  plugin->is_being_left = false;
+  return has_ended;
+}
+
+/* Nobody is inside: the end, unless something pins it. Lets go of the load lock while its fini
+ * runs. */
+static gboolean
+close_plugin (XpPlugin *plugin, GError **error)
+{
+  if (is_pinned (plugin))
+    return TRUE;
   g_autofree char *reason = NULL;
-  xp_load_run_fini (plugin);
+  double seconds = xp_setting_get_number ("unload-timeout");
+  if (!run_fini (plugin, seconds))
+    {
+      reason = g_strdup_printf ("its fini did not return within %g seconds, so its file stays "
+                                "mapped",
+                                seconds);
+      plugin->fini = NULL;
+      xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
+      xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
+                    "the cells of %s are gone, but %s", plugin->owner.name, reason);
+      return FALSE;
+    }
   if (plugin->note->resident != NULL)
     {
       /* Its blocks are kept, for its constructors will not run again. */
       reason = g_strdup_printf ("its file stays mapped: %s", plugin->note->resident);
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
-      return;
+      return TRUE;
     }
+  plugin->fini = NULL;
   g_clear_pointer (&plugin->memories, g_array_unref);
   xp_owner_destroy_libraries (&plugin->owner);
+  /* Of what was released at run time another thread may have begun to destroy some. */
+  if (is_pinned (plugin))
+    return TRUE;
   if (plugin->handle != NULL)
     dlclose (plugin->handle);
   g_mutex_lock (&xp_plugins_lock);
@@ -108,57 +160,45 @@ close_plugin (XpPlugin *plugin)
     xp_copy_remove (path);
   g_free (path);
   xp_plugin_set_state (plugin, reason != NULL ? XP_PLUGIN_RETIRED : XP_PLUGIN_UNLOADED, reason);
+  return TRUE;
 }
 
+/* Afterwards all that was released at run time is destroyed, or a thread that does so pins it. */
 static gboolean
 wait_for_threads (XpPlugin *plugin, double seconds)
 {
-  g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
-  return xp_threads_wait (xp_kernels_contain, kernels, seconds);
-}
-
-/* Closes it unless something pins it. */
-static void
-close_unless_pinned (XpPlugin *plugin)
-{
-  unsigned pins = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
-  if (pins == 0)
+  gint64 deadline = g_get_monotonic_time () + (gint64) (seconds * 1e6);
+  for (;;)
     {
-      close_plugin (plugin);
-      return;
+      /* Anew from time to time: what is destroyed meanwhile leaves its address to another. */
+      g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
+      double left = (double) (deadline - g_get_monotonic_time ()) * 1e-6;
+      if (xp_threads_wait (xp_kernels_contain, kernels, CLAMP (left, 0, 0.1)))
+        break;
+      if (left <= 0)
+        return FALSE;
     }
-  g_autofree char *reason = g_strdup_printf (
-      "%u thing%s of it %s still in use, such as tensors; it is closed when the last is freed",
-      pins, pins == 1 ? "" : "s", pins == 1 ? "is" : "are");
-  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
-}
-
-static void
-restore_cancelling (const int *state)
-{
-  pthread_setcancelstate (*state, NULL);
+  xp_registrations_retire ();
+  return TRUE;
 }
 
 gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
-  /* Whoever is cancelled here would leave the plugin half closed, and nobody else would close it.
-   */
-  __attribute__ ((cleanup (restore_cancelling))) int cancelling;
-  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancelling);
   xp_plugin_forget_memories (plugin);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
   plugin->is_being_left = true;
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
+  double timeout_seconds = xp_setting_get_number ("unload-timeout");
   bool is_left = wait_for_threads (plugin, timeout_seconds);
-  g_mutex_lock (&xp_load_lock);
+  xp_load_lock ();
   plugin->is_being_left = false;
   if (is_left)
-    {
-      close_unless_pinned (plugin);
-      return TRUE;
-    }
-  g_autofree char *reason = g_strdup_printf ("a thread did not leave its kernel within %g seconds",
+    return close_plugin (plugin, error);
+  g_autofree char *reason = g_strdup_printf ("a thread %s within %g seconds",
+                                             xp_threads_barrier ()
+                                                 ? "did not leave its kernel"
+                                                 : "made no call, since membarrier was forbidden,",
                                              timeout_seconds);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
   xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
@@ -170,9 +210,10 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
 void
 xp_unload_drained (bool wait)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   if (wait)
-    g_mutex_lock (&xp_load_lock);
-  else if (!g_mutex_trylock (&xp_load_lock))
+    xp_load_lock ();
+  else if (!xp_load_trylock ())
     return;
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     if (xp_plugin_state (plugin) == XP_PLUGIN_DRAINING && !plugin->is_being_left
@@ -180,38 +221,116 @@ xp_unload_drained (bool wait)
       {
         g_autoptr (GPtrArray) kernels = xp_owner_kernels (&plugin->owner);
         if (xp_thread_find (xp_kernels_contain, kernels) == NULL && wait_for_threads (plugin, 0))
-          close_plugin (plugin);
+          close_plugin (plugin, NULL);
       }
-  g_mutex_unlock (&xp_load_lock);
+  xp_load_unlock ();
+}
+
+/* --- Unloading. --- */
+
+/* @plugin, after all that require it; a swap can have made a ring of them. */
+static void
+collect_dependants (XpPlugin *plugin, GHashTable *seen, GPtrArray *leaving)
+{
+  if (!g_hash_table_add (seen, plugin))
+    return;
+  for (XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
+    if (requires (other, plugin))
+      collect_dependants (other, seen, leaving);
+  g_ptr_array_add (leaving, plugin);
+}
+
+/* Takes the cells of all of them away at once, or of none. */
+static gboolean
+remove_all (const GPtrArray *leaving, GError **error)
+{
+  XpTransaction *transaction = xp_transaction_new ();
+  for (unsigned i = 0; i < leaving->len; i++)
+    xp_transaction_replace (transaction, &((XpPlugin *) leaving->pdata[i])->owner);
+  /* A device of it may be in use. */
+  gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
+  xp_transaction_free (transaction);
+  for (unsigned i = 0; done && i < leaving->len; i++)
+    {
+      XpPlugin *plugin = leaving->pdata[i];
+      __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
+      xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
+      plugin->is_being_left = true;
+    }
+  return done;
+}
+
+/* The first error counts, but every one of them is left. */
+static gboolean
+unload_all (const GPtrArray *leaving, GError **error)
+{
+  if (!remove_all (leaving, error))
+    return FALSE;
+  gboolean done = TRUE;
+  for (unsigned i = 0; i < leaving->len; i++)
+    {
+      done &= xp_unload_finish (leaving->pdata[i], done ? error : NULL);
+      xp_swap_forget_new (leaving->pdata[i]);
+    }
+  return done;
+}
+
+static gboolean
+unload (XpPlugin *plugin, gboolean cascade, GError **error)
+{
+  g_autoptr (GPtrArray) leaving = g_ptr_array_new ();
+  if (xp_plugin_state (plugin) == XP_PLUGIN_INACTIVE)
+    {
+      xp_swap_forget_old (plugin);
+      return xp_unload_finish (plugin, error);
+    }
+  if (!cascade && xp_plugin_state (plugin) == XP_PLUGIN_LOADED
+      && __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED) > 1)
+    {
+      __atomic_sub_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+      return TRUE;
+    }
+  if (cascade)
+    {
+      g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+      collect_dependants (plugin, seen, leaving);
+    }
+  else
+    g_ptr_array_add (leaving, plugin);
+  for (unsigned i = 0; i < leaving->len; i++)
+    {
+      XpPlugin *other = leaving->pdata[i];
+      if (!xp_unload_check (other, cascade ? other->owner.name : NULL, error))
+        return FALSE;
+    }
+  return unload_all (leaving, error);
+}
+
+static gboolean
+unload_with_lock (XpPlugin *plugin, gboolean cascade, GError **error)
+{
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
+  if (xp_load_is_refused (error))
+    return FALSE;
+  xp_unload_drained (true);
+  xp_load_lock ();
+  gboolean done = unload (plugin, cascade, error);
+  xp_load_unlock ();
+  xp_registrations_retire ();
+  xp_listeners_tell ();
+  return done;
 }
 
 gboolean
 xp_plugin_unload (XpPlugin *plugin, GError **error)
 {
   g_return_val_if_fail (plugin != NULL, FALSE);
-  if (xp_load_is_nested (error))
-    return FALSE;
-  xp_unload_drained (true);
-  g_mutex_lock (&xp_load_lock);
-  gboolean done = TRUE;
-  if (xp_plugin_state (plugin) == XP_PLUGIN_LOADED
-      && __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED) > 1)
-    __atomic_sub_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
-  else if ((done = xp_unload_check (plugin, NULL, error)))
-    {
-      XpTransaction *transaction = xp_transaction_new ();
-      transaction->replaced = &plugin->owner;
-      /* A device of it may be in use. */
-      done = xp_transaction_commit (transaction, NULL, NULL, error);
-      xp_transaction_free (transaction);
-      if (done)
-        {
-          __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
-          done = xp_unload_finish (plugin, error);
-        }
-    }
-  g_mutex_unlock (&xp_load_lock);
-  xp_registrations_retire ();
-  xp_listeners_tell ();
-  return done;
+  return unload_with_lock (plugin, FALSE, error);
+}
+
+gboolean
+xp_plugin_unload_cascade (XpPlugin *plugin, GError **error)
+{
+  g_return_val_if_fail (plugin != NULL, FALSE);
+  return unload_with_lock (plugin, TRUE, error);
 }

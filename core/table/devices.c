@@ -163,7 +163,7 @@ take_again (const char *name, const XpTaken *taken, XpOwner *owner, XpTransactio
         return taken->backend;
       if (is_same && taken->is_in_use && other == owner)
         return taken->backend;
-      if (is_same && taken->is_in_use && transaction != NULL && transaction->replaced == other)
+      if (is_same && taken->is_in_use && xp_transaction_replaces (transaction, other))
         {
           xp_backend_hold ((XpBackend) taken->backend);
           return add_device (taken->backend, owner, transaction, error) ? taken->backend : -1;
@@ -250,38 +250,40 @@ xp_backend_run (const XpBackendBlock *block)
   g_error_free (error);
 }
 
-/* Takes the block of the device from its owner, so that only one thread gives it back. */
-static XpLibrary *
-claim (XpOwner *owner, int device)
+static void
+set_not_had (const XpOwner *owner, const char *name, GError **error)
 {
-  XpLibrary *library = NULL;
-  g_mutex_lock (&xp_table_lock);
-  for (unsigned i = 0; i < owner->libraries->len && library == NULL; i++)
-    {
-      XpLibrary *other = owner->libraries->pdata[i];
-      if (other->entries->len == 1 && ((const Entry *) other->entries->pdata[0])->device == device)
-        library = g_ptr_array_remove_index (owner->libraries, i);
-    }
-  g_mutex_unlock (&xp_table_lock);
-  return library;
+  int device = xp_backend_find (name);
+  xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, &(XpErrorDetails){ .key = (char *) name },
+                "%s has no device '%s' to give back%s%s", owner->name, name,
+                device < 0 ? "" : "; it belongs to ",
+                device < 0 ? "" : xp_device_owner ((XpBackend) device)->name);
 }
 
-static gboolean
-give_back (XpOwner *owner, XpLibrary *library, GError **error)
+gboolean
+xp_device_collect (XpTransaction *transaction, GError **error)
 {
-  XpTransaction *transaction = xp_transaction_new ();
-  g_ptr_array_add (transaction->removed, library->entries->pdata[0]);
-  gboolean done = xp_transaction_commit (transaction, NULL, NULL, error);
-  xp_transaction_free (transaction);
-  if (done)
-    xp_library_destroy (library);
-  else
+  const XpOwner *owner = transaction->giver;
+  int device = xp_backend_find (transaction->given_back);
+  for (unsigned i = 0; xp_backend_is_named (device) && i < owner->libraries->len; i++)
     {
-      g_mutex_lock (&xp_table_lock);
-      g_ptr_array_add (owner->libraries, library);
-      g_mutex_unlock (&xp_table_lock);
+      const GPtrArray *entries = ((const XpLibrary *) owner->libraries->pdata[i])->entries;
+      if (entries->len != 1 || ((const Entry *) entries->pdata[0])->device != device)
+        continue;
+      g_ptr_array_add (transaction->removed, entries->pdata[0]);
+      return TRUE;
     }
-  return done;
+  set_not_had (owner, transaction->given_back, error);
+  return FALSE;
+}
+
+/* No check either: of threads that give the same device back, the first gets its block. */
+static gboolean
+claim (const XpTransaction *transaction, void *data, GError **error)
+{
+  XpLibrary **library = data;
+  *library = ((const Entry *) transaction->removed->pdata[0])->library;
+  return xp_library_detach (transaction, *library, error);
 }
 
 gboolean
@@ -298,14 +300,13 @@ xp_backend_unregister (const char *name, GError **error)
       xp_transaction_keep_error (transaction, local, error);
       return FALSE;
     }
-  XpOwner *owner = xp_owner_at (__builtin_return_address (0));
-  int device = xp_backend_find (name);
-  XpLibrary *library = xp_backend_is_named (device) ? claim (owner, device) : NULL;
-  if (library != NULL)
-    return give_back (owner, library, error);
-  xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, &(XpErrorDetails){ .key = (char *) name },
-                "%s has no device '%s' to give back%s%s", owner->name, name,
-                device < 0 ? "" : "; it belongs to ",
-                device < 0 ? "" : xp_device_owner ((XpBackend) device)->name);
-  return FALSE;
+  XpLibrary *library = NULL;
+  transaction = xp_transaction_new ();
+  transaction->giver = xp_owner_at (__builtin_return_address (0));
+  transaction->given_back = name;
+  gboolean done = xp_transaction_commit (transaction, claim, &library, error);
+  xp_transaction_free (transaction);
+  if (done)
+    xp_library_destroy (library);
+  return done;
 }

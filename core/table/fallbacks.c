@@ -24,7 +24,25 @@ serves (const Registration *fallback, XpKey key)
 static bool
 outranks (const Registration *a, const Registration *b)
 {
-  return a->priority != b->priority ? a->priority > b->priority : a->sequence > b->sequence;
+  return xp_rank_compare (a, b) < 0;
+}
+
+/* Whether two alias keys stand for a common key. */
+static bool
+aliases_meet (XpKey a, XpKey b)
+{
+  XpAliasCover x = xp_alias_cover (a), y = xp_alias_cover (b);
+  bool meet = (x.functionality & y.functionality) != 0;
+  for (unsigned i = 0; i < XP_N_PER_BACKEND; i++)
+    meet |= (x.backends[i] & y.backends[i]) != 0;
+  return meet;
+}
+
+bool
+xp_fallbacks_meet (const Registration *a, const Registration *b)
+{
+  return serves (a, b->key) || serves (b, a->key)
+         || (xp_key_is_alias (a->key) && xp_key_is_alias (b->key) && aliases_meet (a->key, b->key));
 }
 
 const Registration *

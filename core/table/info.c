@@ -4,20 +4,23 @@
  */
 #include "table/row.h"
 
-static void
-registration_info_init (XpRegistrationInfo *info, const Registration *registration, bool is_active)
+void
+xp_registration_info_init (XpRegistrationInfo *info, const Registration *registration,
+                           bool is_active)
 {
   *info = (XpRegistrationInfo){
     .key = registration->key,
     .is_active = is_active,
     .is_fallthrough = registration->is_fallthrough,
     .is_typed = registration->kernel.typed != NULL,
+    .is_fallback = registration->row == NULL,
     .line = registration->line,
     .priority = registration->priority,
     .location = g_strdup (registration->location),
     .file = g_strdup (registration->file),
     .signature = g_strdup (registration->signature),
     .plugin = g_strdup (registration->owner->name),
+    .preference = g_strdup (xp_preference_text (registration)),
   };
 }
 
@@ -29,7 +32,7 @@ registration_infos (const GPtrArray *list)
     {
       const Registration *registration = list->pdata[i];
       bool is_active = i == 0 || ((Registration *) list->pdata[i - 1])->key != registration->key;
-      registration_info_init (&infos[i], registration, is_active);
+      xp_registration_info_init (&infos[i], registration, is_active);
     }
   return infos;
 }
@@ -58,9 +61,9 @@ xp_table_row (const char *name)
 {
   g_return_val_if_fail (name != NULL, NULL);
   unsigned n_keys;
-  g_autofree XpKey *keys = xp_key_list (&n_keys);
   XpRowInfo *info = NULL;
   g_mutex_lock (&xp_table_lock);
+  g_autofree XpKey *keys = xp_key_list_with (xp_row_backends, &n_keys);
   const Row *row = xp_row_find (name);
   if (row != NULL && row_is_there (row))
     {
@@ -98,6 +101,7 @@ xp_registration_infos_free (XpRegistrationInfo *infos, unsigned n)
       g_free (infos[i].file);
       g_free (infos[i].signature);
       g_free (infos[i].plugin);
+      g_free (infos[i].preference);
     }
   g_free (infos);
 }

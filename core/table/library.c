@@ -144,12 +144,19 @@ linger (const XpLibrary *library)
     }
 }
 
+gboolean
+xp_library_detach (G_GNUC_UNUSED const XpTransaction *transaction, void *data,
+                   G_GNUC_UNUSED GError **error)
+{
+  const XpLibrary *library = data;
+  g_ptr_array_remove (library->owner->libraries, data);
+  linger (library);
+  return TRUE;
+}
+
 void
 xp_library_destroy (XpLibrary *library)
 {
-  g_mutex_lock (&xp_table_lock);
-  linger (library);
-  g_mutex_unlock (&xp_table_lock);
   library_free (library);
   xp_registrations_retire ();
 }
@@ -167,8 +174,13 @@ keep_entry (const XpTransaction *transaction, G_GNUC_UNUSED void *data,
 gboolean
 xp_library_add (XpLibrary *library, Entry *entry, GError **error)
 {
+  gboolean done = FALSE;
   entry->library = library;
-  if (library->transaction != NULL)
+  if (library->transaction != NULL && library->transaction->is_fini)
+    xp_owner_set_away (library->owner,
+                       entry->device != 0 ? xp_backend_name ((XpBackend) entry->device) : NULL,
+                       library->file, library->line, error);
+  else if (library->transaction != NULL)
     {
       /* Whoever counts what an owner has may be reading. */
       g_mutex_lock (&xp_table_lock);
@@ -177,12 +189,15 @@ xp_library_add (XpLibrary *library, Entry *entry, GError **error)
       g_ptr_array_add (library->transaction->added, entry);
       return TRUE;
     }
-  XpTransaction *transaction = xp_transaction_new ();
-  g_ptr_array_add (transaction->added, entry);
-  gboolean done = xp_transaction_commit (transaction, keep_entry, NULL, error);
-  xp_transaction_free (transaction);
-  xp_registrations_retire ();
-  xp_listeners_tell ();
+  else
+    {
+      XpTransaction *transaction = xp_transaction_new ();
+      g_ptr_array_add (transaction->added, entry);
+      done = xp_transaction_commit (transaction, keep_entry, NULL, error);
+      xp_transaction_free (transaction);
+      xp_registrations_retire ();
+      xp_listeners_tell ();
+    }
   if (!done)
     {
       Registration *registration = entry_free (entry);
@@ -446,25 +461,13 @@ xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GEr
 
 /* --- Blocks of constructors, and of the running program. --- */
 
-/* A check that is none: the block leaves its owner at the moment when its entries leave the table,
- * and its kernels are known to linger from then on. */
-static gboolean
-detach (G_GNUC_UNUSED const XpTransaction *transaction, void *data, G_GNUC_UNUSED GError **error)
-{
-  const XpLibrary *library = data;
-  g_ptr_array_remove (library->owner->libraries, data);
-  linger (library);
-  return TRUE;
-}
-
 void
 xp_library_forget (XpLibrary *library)
 {
   g_mutex_lock (&xp_table_lock);
-  detach (NULL, library, NULL);
+  xp_library_detach (NULL, library, NULL);
   g_mutex_unlock (&xp_table_lock);
-  library_free (library);
-  xp_registrations_retire ();
+  xp_library_destroy (library);
 }
 
 static void
@@ -561,7 +564,7 @@ xp_library_free (XpLibrary *library)
   XpTransaction *transaction = xp_transaction_new ();
   for (unsigned i = 0; i < library->entries->len; i++)
     g_ptr_array_add (transaction->removed, library->entries->pdata[i]);
-  gboolean done = xp_transaction_commit (transaction, detach, library, NULL);
+  gboolean done = xp_transaction_commit (transaction, xp_library_detach, library, NULL);
   xp_transaction_free (transaction);
   if (done)
     library_free (library);
@@ -575,10 +578,17 @@ xp_owner_destroy_libraries (XpOwner *owner)
   g_mutex_lock (&xp_table_lock);
   g_autoptr (GPtrArray) libraries = owner->libraries;
   owner->libraries = g_ptr_array_new ();
-  for (unsigned i = 0; i < libraries->len; i++)
-    linger (libraries->pdata[i]);
   g_mutex_unlock (&xp_table_lock);
   for (unsigned i = 0; i < libraries->len; i++)
-    library_free (libraries->pdata[i]);
+    {
+      XpLibrary *library = libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        {
+          Registration *registration = ((const Entry *) library->entries->pdata[j])->registration;
+          if (registration != NULL)
+            xp_registration_free (registration);
+        }
+      library_free (library);
+    }
   xp_registrations_retire ();
 }

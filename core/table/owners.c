@@ -17,6 +17,24 @@ xp_owner_init (XpOwner *owner, const char *name, int priority)
 }
 
 void
+xp_owner_set_priority (XpOwner *owner, int priority)
+{
+  g_mutex_lock (&xp_table_lock);
+  owner->priority = priority;
+  for (unsigned i = 0; i < owner->libraries->len; i++)
+    {
+      const XpLibrary *library = owner->libraries->pdata[i];
+      for (unsigned j = 0; j < library->entries->len; j++)
+        {
+          const Entry *entry = library->entries->pdata[j];
+          if (entry->registration != NULL && entry->registration->owner == owner)
+            entry->registration->priority = priority;
+        }
+    }
+  g_mutex_unlock (&xp_table_lock);
+}
+
+void
 xp_owner_open (XpOwner *owner)
 {
   g_mutex_lock (&xp_table_lock);

@@ -78,6 +78,54 @@ xp_table_names_with_kernel (XpKey key)
   return select_names (NULL, false, key);
 }
 
+/* --- Kernels that wait for their row. --- */
+
+static void
+take_pending (Row *row, void *data)
+{
+  GArray *infos = data;
+  for (unsigned i = 0; row->definition == NULL && i < row->registrations->len; i++)
+    {
+      const Registration *registration = row->registrations->pdata[i];
+      const XpPendingInfo info = { g_strdup (row->name), registration->key,
+                                   g_strdup (registration->owner->name),
+                                   g_strdup (registration->location) };
+      g_array_append_val (infos, info);
+    }
+}
+
+/* Stable, as g_array_sort() is: those of one row stay in their order. */
+static int
+compare_pending (const void *a, const void *b)
+{
+  return strcmp (((const XpPendingInfo *) a)->name, ((const XpPendingInfo *) b)->name);
+}
+
+XpPendingInfo *
+xp_table_pending (unsigned *n_pending)
+{
+  g_return_val_if_fail (n_pending != NULL, NULL);
+  GArray *infos = g_array_new (FALSE, FALSE, sizeof (XpPendingInfo));
+  g_mutex_lock (&xp_table_lock);
+  xp_rows_visit (take_pending, infos);
+  g_mutex_unlock (&xp_table_lock);
+  g_array_sort (infos, compare_pending);
+  *n_pending = infos->len;
+  return (XpPendingInfo *) (void *) g_array_free (infos, FALSE);
+}
+
+void
+xp_pending_infos_free (XpPendingInfo *infos, unsigned n)
+{
+  for (unsigned i = 0; i < n; i++)
+    {
+      g_free (infos[i].name);
+      g_free (infos[i].plugin);
+      g_free (infos[i].location);
+    }
+  g_free (infos);
+}
+
 /* --- Questions about one row. --- */
 
 gboolean

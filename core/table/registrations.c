@@ -4,6 +4,7 @@
  */
 #include "table/row.h"
 #include "threads/threads.h"
+#include "value/storage.h"
 
 const Registration *
 xp_registration_of (const XpKernel *kernel)
@@ -11,10 +12,11 @@ xp_registration_of (const XpKernel *kernel)
   return kernel_is_special (kernel) ? NULL : (const Registration *) kernel;
 }
 
-/* Higher priority first, then newer first. */
-static int
-compare_rank (const Registration *a, const Registration *b)
+int
+xp_rank_compare (const Registration *a, const Registration *b)
 {
+  if (a->preference != b->preference)
+    return a->preference > b->preference ? -1 : 1;
   if (a->priority != b->priority)
     return a->priority > b->priority ? -1 : 1;
   return a->sequence > b->sequence ? -1 : a->sequence < b->sequence;
@@ -28,7 +30,7 @@ xp_registrations_insert (GPtrArray *list, Registration *registration)
     {
       const Registration *other = list->pdata[at];
       int order = xp_key_compare (registration->key, other->key);
-      if (order < 0 || (order == 0 && compare_rank (registration, other) < 0))
+      if (order < 0 || (order == 0 && xp_rank_compare (registration, other) < 0))
         break;
     }
   g_ptr_array_insert (list, (int) at, registration);
@@ -78,6 +80,25 @@ xp_registrations_lingering (const XpOwner *owner, GPtrArray *kernels)
     }
 }
 
+/* Whose code @registration ends in; NULL where that is never unmapped. */
+static void *
+owner_of_end (const Registration *registration)
+{
+  XpOwner *owner = registration->owner;
+  bool is_plugin = owner != &xp_core_owner && owner != &xp_program_owner;
+  return is_plugin && registration->destroy != NULL ? owner : NULL;
+}
+
+/* Once it is off the list nothing but a pin says that code of its owner is still to run. */
+static void
+take_off (unsigned i)
+{
+  void *owner = owner_of_end (lingering->pdata[i]);
+  if (owner != NULL)
+    xp_pin_hooks.pin (owner);
+  g_ptr_array_remove_index_fast (lingering, i);
+}
+
 static bool
 is_kernel (const XpKernel *kernel, void *data)
 {
@@ -87,25 +108,30 @@ is_kernel (const XpKernel *kernel, void *data)
 void
 xp_registrations_retire (void)
 {
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
   g_autoptr (GPtrArray) seen = g_ptr_array_new ();
   g_mutex_lock (&xp_retire_lock);
   g_mutex_lock (&xp_table_lock);
   for (unsigned i = 0; lingering != NULL && i < lingering->len; i++)
     g_ptr_array_add (seen, lingering->pdata[i]);
   g_mutex_unlock (&xp_table_lock);
-  if (seen->len > 0)
-    xp_threads_barrier ();
+  bool is_passed = seen->len == 0 || xp_threads_barrier ();
   for (unsigned i = 0; i < seen->len; i++)
-    if (xp_threads_any_inside (is_kernel, seen->pdata[i]))
+    if (!is_passed || xp_threads_any_inside (is_kernel, seen->pdata[i]))
       seen->pdata[i] = NULL;
   /* Others have added at the end only. */
   g_mutex_lock (&xp_table_lock);
   for (unsigned i = seen->len; i-- > 0;)
     if (seen->pdata[i] != NULL)
-      g_ptr_array_remove_index_fast (lingering, i);
+      take_off (i);
   g_mutex_unlock (&xp_table_lock);
   g_mutex_unlock (&xp_retire_lock);
+  xp_threads_tell ();
   for (unsigned i = 0; i < seen->len; i++)
     if (seen->pdata[i] != NULL)
-      xp_registration_free (seen->pdata[i]);
+      {
+        void *owner = owner_of_end (seen->pdata[i]);
+        xp_registration_free (seen->pdata[i]);
+        xp_unpin (owner);
+      }
 }

@@ -61,6 +61,7 @@ struct Registration
   XpKey key;
   Row *row;
   XpOwner *owner;
+  unsigned preference; /* how strongly the user prefers it; 0 where he does not */
   int priority;
   bool is_fallthrough;
   uint32_t flags;
@@ -146,6 +147,16 @@ void xp_bare_rows_publish (void);
 /* Where the cell of a runtime key lies in a block. */
 unsigned xp_key_cell_index (XpKey key);
 
+/* --- preferences.c: what the user prefers; preferences.h has the rest. --- */
+/* How strongly the table's preferences prefer @registration, whose row is known. */
+unsigned xp_preference_rank (const Registration *registration);
+/* The text of the one that does, or NULL. */
+const char *xp_preference_text (const Registration *registration);
+
+/* --- info.c --- */
+void xp_registration_info_init (XpRegistrationInfo *info, const Registration *registration,
+                                bool is_active);
+
 /* --- compute.c: the rules. --- */
 typedef struct
 {
@@ -164,6 +175,8 @@ extern GPtrArray *xp_fallbacks; /* Registration, by key, then by rank */
 const Registration *xp_fallback_for (XpKey key);
 /* All that serve @key, best first. */
 void xp_fallbacks_for (XpKey key, GPtrArray *found);
+/* Whether there is a key that both serve. */
+bool xp_fallbacks_meet (const Registration *a, const Registration *b);
 /* Puts the fallbacks' kernels into a block; every other cell gets the missing kernel. */
 void xp_fallbacks_fill (XpCell *cells, unsigned n_stripes);
 /* @added are the backends that come into use with this change. */
@@ -210,7 +223,9 @@ xp_registration_kernel (const Registration *registration)
 const Registration *xp_registration_of (const XpKernel *kernel);
 
 /* --- registrations.c: ordered lists of registrations. --- */
-/* Inserts by key, then rank: higher priority, then newer, first. */
+/* Below 0 where @a ranks before @b: preferred more, then of higher priority, then newer. */
+int xp_rank_compare (const Registration *a, const Registration *b);
+/* Inserts by key, then rank. */
 void xp_registrations_insert (GPtrArray *list, Registration *registration);
 /* The first of @key, which is the active one; NULL where there is none. */
 Registration *xp_registrations_active (const GPtrArray *list, XpKey key);
@@ -219,7 +234,7 @@ void xp_registration_free (Registration *registration);
 void xp_registration_linger (Registration *registration);
 /* Adds the kernels of those noted that are @owner's, under the lock. */
 void xp_registrations_lingering (const XpOwner *owner, GPtrArray *kernels);
-/* Frees those noted that no thread is inside; the others wait for the next time. Not under the
- * lock. */
+/* Frees those noted that no thread is inside; the others wait for the next time. Their plugins are
+ * pinned meanwhile. Not under the lock. */
 void xp_registrations_retire (void);
 extern GMutex xp_retire_lock;

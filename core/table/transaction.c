@@ -4,6 +4,7 @@
  */
 #include "table/transaction.h"
 #include "table/listeners.h"
+#include "threads/threads.h"
 #include "value/storage.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ XpTransaction *
 xp_transaction_new (void)
 {
   XpTransaction *transaction = g_new0 (XpTransaction, 1);
+  transaction->replaced = g_ptr_array_new ();
   transaction->removed = g_ptr_array_new ();
   transaction->added = g_ptr_array_new ();
   return transaction;
@@ -33,10 +35,23 @@ xp_transaction_new (void)
 void
 xp_transaction_free (XpTransaction *transaction)
 {
+  g_ptr_array_unref (transaction->replaced);
   g_ptr_array_unref (transaction->removed);
   g_ptr_array_unref (transaction->added);
   g_clear_error (&transaction->error);
   g_free (transaction);
+}
+
+void
+xp_transaction_replace (XpTransaction *transaction, XpOwner *owner)
+{
+  g_ptr_array_add (transaction->replaced, owner);
+}
+
+bool
+xp_transaction_replaces (const XpTransaction *transaction, const XpOwner *owner)
+{
+  return transaction != NULL && g_ptr_array_find (transaction->replaced, owner, NULL);
 }
 
 void
@@ -62,33 +77,13 @@ xp_transaction_current_owner (void)
 /* What changed while a transaction is made. */
 typedef struct
 {
+  bool keeps_ranks; /* of the transaction */
   GPtrArray *rows;
   bool fallbacks;
   uint64_t devices_gone;
   uint64_t devices_added;
-  GPtrArray *warnings; /* Override */
+  GPtrArray *overrides;
 } Touched;
-
-/* A kernel that took the place of one of equal priority. */
-typedef struct
-{
-  char *op;
-  char *definition;
-  const char *key;
-  char *previous;
-  char *new_;
-} Override;
-
-static void
-override_free (void *data)
-{
-  Override *override = data;
-  g_free (override->op);
-  g_free (override->definition);
-  g_free (override->previous);
-  g_free (override->new_);
-  g_free (override);
-}
 
 static void
 touch (Touched *touched, Row *row)
@@ -97,37 +92,6 @@ touch (Touched *touched, Row *row)
     return;
   row->is_dirty = true;
   g_ptr_array_add (touched->rows, row);
-}
-
-static void
-note_override (Touched *touched, const Registration *previous, const Registration *registration)
-{
-  const Row *row = registration->row;
-  if (previous == NULL || previous->priority != registration->priority
-      || previous->owner == &xp_core_owner)
-    return;
-  Override *override = g_new0 (Override, 1);
-  bool is_defined = row != NULL && row->definition != NULL;
-  override->op = is_defined ? xp_schema_to_string (row->definition->schema)
-                            : g_strdup (row != NULL ? row->name : "_ (a fallback)");
-  override->definition = g_strdup (is_defined ? row->definition->location : "no debug info");
-  override->key = xp_key_name (registration->key);
-  override->previous = g_strdup (previous->location);
-  override->new_ = g_strdup (registration->location);
-  g_ptr_array_add (touched->warnings, override);
-}
-
-/* The words are PyTorch's, but the previous kernel is the one that is really replaced. */
-static void
-warn_of_override (const Override *override)
-{
-  g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "OPERATOR", override->op, "KEY",
-                    override->key, "PREVIOUS", override->previous, "NEW", override->new_, "MESSAGE",
-                    "Overriding a previously registered kernel for the same operator and the same "
-                    "dispatch key\n  operator: %s\n    %s\n  dispatch key: %s\n  previous kernel: "
-                    "%s\n       new kernel: %s",
-                    override->op, override->definition, override->key, override->previous,
-                    override->new_);
 }
 
 /* What a kernel takes must be known, also of one that waits for its row. */
@@ -245,13 +209,17 @@ check_key (const Entry *entry, const Touched *touched, GError **error)
   return FALSE;
 }
 
-static void
-add_to_list (GPtrArray *list, Registration *registration, Touched *touched)
+static gboolean
+add_to_list (GPtrArray *list, Registration *registration, Touched *touched, GError **error)
 {
+  registration->preference = xp_preference_rank (registration);
+  if (!xp_tie_check (list, registration, error))
+    return FALSE;
   const Registration *previous = xp_registrations_active (list, registration->key);
   xp_registrations_insert (list, registration);
   if (xp_registrations_active (list, registration->key) == registration)
-    note_override (touched, previous, registration);
+    xp_override_note (touched->overrides, previous, registration);
+  return TRUE;
 }
 
 static gboolean
@@ -259,14 +227,15 @@ add_registration (Entry *entry, Touched *touched, GError **error)
 {
   static uint64_t sequence;
   Registration *registration = entry->registration;
-  registration->sequence = ++sequence;
+  if (!touched->keeps_ranks || registration->sequence == 0)
+    registration->sequence = ++sequence;
   if (!check_key (entry, touched, error))
     return FALSE;
   if (entry->row_name == NULL)
     {
-      if (!check_fallback (registration, error))
+      if (!check_fallback (registration, error)
+          || !add_to_list (xp_fallbacks, registration, touched, error))
         return FALSE;
-      add_to_list (xp_fallbacks, registration, touched);
       touched->fallbacks = true;
       return TRUE;
     }
@@ -275,8 +244,9 @@ add_registration (Entry *entry, Touched *touched, GError **error)
                               : !check_readable (row->name, registration, error))
     return FALSE;
   registration->row = row;
+  if (!add_to_list (row->registrations, registration, touched, error))
+    return FALSE;
   entry->row = row;
-  add_to_list (row->registrations, registration, touched);
   touch (touched, row);
   return TRUE;
 }
@@ -399,8 +369,10 @@ make_changes (XpTransaction *transaction, Touched *touched, GError **error)
       g_propagate_error (error, g_error_copy (transaction->error));
       return FALSE;
     }
-  if (transaction->replaced != NULL)
-    collect (transaction->replaced, transaction->removed);
+  for (unsigned i = 0; i < transaction->replaced->len; i++)
+    collect (transaction->replaced->pdata[i], transaction->removed);
+  if (transaction->giver != NULL && !xp_device_collect (transaction, error))
+    return FALSE;
   if (transaction->loaded != NULL)
     {
       g_ptr_array_set_size (transaction->added, 0);
@@ -440,6 +412,25 @@ publish_row (Row *row, G_GNUC_UNUSED void *data)
   row->is_dirty = false;
 }
 
+void
+xp_rows_publish (const GPtrArray *rows, bool fallbacks, uint64_t devices_added)
+{
+  if (fallbacks)
+    {
+      xp_fallbacks_changed (devices_added);
+      xp_bare_rows_publish ();
+      xp_rows_visit (publish_row, NULL);
+    }
+  for (unsigned i = 0; i < rows->len; i++)
+    publish_row (rows->pdata[i], NULL);
+}
+
+void
+xp_table_changed (void)
+{
+  __atomic_add_fetch (&generation, 1, __ATOMIC_RELEASE);
+}
+
 static void
 note_definitions (const GPtrArray *entries, gboolean is_defined)
 {
@@ -461,14 +452,7 @@ publish (const XpTransaction *transaction, const Touched *touched)
     xp_backends_change (touched->devices_gone, touched->devices_added);
   for (uint64_t bits = touched->devices_gone; bits != 0; bits &= bits - 1)
     xp_memory_forget_backend ((XpBackend) __builtin_ctzll (bits));
-  if (touched->fallbacks)
-    {
-      xp_fallbacks_changed (touched->devices_added);
-      xp_bare_rows_publish ();
-      xp_rows_visit (publish_row, NULL);
-    }
-  for (unsigned i = 0; i < touched->rows->len; i++)
-    publish_row (touched->rows->pdata[i], NULL);
+  xp_rows_publish (touched->rows, touched->fallbacks, touched->devices_added);
   if (touched->devices_added != 0)
     {
       for (unsigned i = 0; i < transaction->added->len; i++)
@@ -476,7 +460,7 @@ publish (const XpTransaction *transaction, const Touched *touched)
           xp_device_set_owner (transaction->added->pdata[i]);
       xp_backends_bring (touched->devices_added);
     }
-  __atomic_add_fetch (&generation, 1, __ATOMIC_RELEASE);
+  xp_table_changed ();
 }
 
 /* Handles to what is out of the table are stale before anyone looks who is still inside. */
@@ -497,8 +481,10 @@ gboolean
 xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
                        GError **error)
 {
-  Touched touched = { .rows = g_ptr_array_new (),
-                      .warnings = g_ptr_array_new_with_free_func (override_free) };
+  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
+  Touched touched = { .keeps_ranks = transaction->keeps_ranks,
+                      .rows = g_ptr_array_new (),
+                      .overrides = xp_overrides_new () };
   g_mutex_lock (&xp_table_lock);
   gboolean done = make_changes (transaction, &touched, error)
                   && (check == NULL || check (transaction, data, error));
@@ -506,17 +492,18 @@ xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, voi
     {
       empty_handles (transaction);
       publish (transaction, &touched);
-      if (transaction->replaced != NULL)
-        transaction->replaced->is_away = true;
+      xp_overrides_keep_new (touched.overrides);
+      for (unsigned i = 0; i < transaction->replaced->len; i++)
+        ((XpOwner *) transaction->replaced->pdata[i])->is_away = true;
       if (transaction->loaded != NULL)
         transaction->loaded->is_away = false;
     }
   else
     take_changes_back (transaction, &touched);
   g_mutex_unlock (&xp_table_lock);
-  for (unsigned i = 0; done && i < touched.warnings->len; i++)
-    warn_of_override (touched.warnings->pdata[i]);
+  if (done)
+    xp_overrides_warn (touched.overrides);
   g_ptr_array_unref (touched.rows);
-  g_ptr_array_unref (touched.warnings);
+  g_ptr_array_unref (touched.overrides);
   return done;
 }

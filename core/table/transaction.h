@@ -40,16 +40,23 @@ struct XpLibrary
 
 typedef struct XpTransaction
 {
-  GPtrArray *removed; /* Entry */
-  GPtrArray *added;   /* Entry */
-  GError *error;      /* the first mistake made while it was filled */
-  XpOwner *replaced;  /* whom it takes out as a whole: a name of its devices may pass over */
-  XpOwner *loaded;    /* whom it brings as a whole, though it is away */
-  uint64_t devices;   /* bits reserved for it */
+  GPtrArray *removed;  /* Entry */
+  GPtrArray *added;    /* Entry */
+  GError *error;       /* the first mistake made while it was filled */
+  GPtrArray *replaced; /* XpOwner: whom it takes out as a whole; names of devices may pass over */
+  XpOwner *giver;      /* who gives a device back, and the name of that */
+  const char *given_back;
+  XpOwner *loaded;  /* whom it brings as a whole, though it is away */
+  uint64_t devices; /* bits reserved for it */
+  bool keeps_ranks; /* what comes back stands where it stood: no newer than it was */
+  bool is_fini;     /* nothing may be added: its owner has left the table */
 } XpTransaction;
 
 XpTransaction *xp_transaction_new (void);
 void xp_transaction_free (XpTransaction *transaction);
+
+void xp_transaction_replace (XpTransaction *transaction, XpOwner *owner);
+bool xp_transaction_replaces (const XpTransaction *transaction, const XpOwner *owner);
 
 /* Blocks of constructors that run on this thread belong to @owner and are added to @transaction,
  * until it is NULL. */
@@ -79,12 +86,18 @@ XpLibrary *xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTrans
 /* Hands an entry to the constructor's transaction, or puts it into the table at once. */
 gboolean xp_library_add (XpLibrary *library, Entry *entry, GError **error);
 
-/* Frees a block whose entries are not in the table, which its owner has no more. */
-void xp_library_forget (XpLibrary *library);
+/* A check that is none: the block leaves its owner at the moment when its entries leave the table,
+ * and its kernels are known to linger from then on. */
+gboolean xp_library_detach (const XpTransaction *transaction, void *library, GError **error);
 
-/* Frees a block whose entries are not in the table. Registrations that a thread is inside wait
- * until it has left. */
+/* Frees a block that was detached. Registrations that a thread is inside wait until it has left. */
 void xp_library_destroy (XpLibrary *library);
+
+/* The priority of what @owner registers; what it has already is out of the table. */
+void xp_owner_set_priority (XpOwner *owner, int priority);
+
+/* Detaches and frees a block whose entries are not in the table. */
+void xp_library_forget (XpLibrary *library);
 
 /* Lets a plugin register that came in another way than through a load. */
 void xp_owner_open (XpOwner *owner);
@@ -93,7 +106,8 @@ void xp_owner_open (XpOwner *owner);
 void xp_owner_set_away (const XpOwner *owner, const char *device, const char *file, int line,
                         GError **error);
 
-/* Frees all blocks of @owner, none of which is in the table. */
+/* Frees all blocks of @owner, none of which is in the table or has a thread inside, and destroys
+ * their registrations on this thread: the caller is about to unmap their code. */
 void xp_owner_destroy_libraries (XpOwner *owner);
 
 /* The kernels of all registrations of @owner, and of those that it has released while a thread was
@@ -106,8 +120,31 @@ bool xp_kernels_contain (const XpKernel *kernel, void *kernels);
 gboolean xp_device_check (const Entry *entry, uint64_t gone, GError **error);
 /* Whether nothing is registered to the keys of these bits, under the lock. */
 gboolean xp_devices_check_unused (uint64_t bits, GError **error);
+/* Adds what transaction->given_back is to what it removes, under the lock. */
+gboolean xp_device_collect (XpTransaction *transaction, GError **error);
 /* The entry's device is its owner's from now on, under the lock. */
 void xp_device_set_owner (const Entry *entry);
+
+/* --- overrides.c: several plugins on one cell. --- */
+/* What was overridden in one transaction. */
+GPtrArray *xp_overrides_new (void);
+/* @registration has become active; @previous was, or NULL. */
+void xp_override_note (GPtrArray *overrides, const Registration *previous,
+                       const Registration *registration);
+/* Drops those that were told before, and remembers the others; under the lock. */
+void xp_overrides_keep_new (GPtrArray *overrides);
+/* Tells of them; not under the lock. */
+void xp_overrides_warn (const GPtrArray *overrides);
+/* Where ties are refused: whether @registration would tie with one in @list, where it may stand
+ * already; under the lock. */
+gboolean xp_tie_check (const GPtrArray *list, const Registration *registration, GError **error);
+/* The same for all that is in the table. */
+gboolean xp_ties_check (GError **error);
+
+/* Publishes @rows, which have changed, and all rows where the fallbacks have; xp_table_changed()
+ * ends it. Both under the lock. */
+void xp_rows_publish (const GPtrArray *rows, bool fallbacks, uint64_t devices_added);
+void xp_table_changed (void);
 
 /* How many rows and registrations of @owner are in the table. */
 void xp_owner_count (XpOwner *owner, unsigned *n_rows, unsigned *n_cells);

@@ -9,6 +9,7 @@
 #include "threads/threads.h"
 #include "begin.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -33,7 +34,9 @@ struct Record
   XpThreadHead *head; /* of the thread that has it, under records_lock */
   const char *stack_low;
   const char *stack_high;
+  pid_t late_id; /* of a thread whose destructors run, which may be gone untold; else 0 */
   bool in_use;
+  bool has_fences; /* its thread will store and read with a fence in between from now on */
 };
 
 __thread XpThreadHead xp_thread __attribute__ ((tls_model ("initial-exec"))) = {
@@ -48,7 +51,8 @@ static __thread bool is_ending __attribute__ ((tls_model ("initial-exec")));
 static Record *records; /* append-only */
 static GMutex records_lock;
 static pthread_key_t exit_key;
-static bool need_fence;
+static bool need_fence; /* once it is set, it stays */
+static bool is_untold;  /* that membarrier was lost */
 static uint64_t common_attention;
 static unsigned recursion_limit = DEFAULT_RECURSION_LIMIT;
 
@@ -61,7 +65,7 @@ xp_recursion_limit (void)
 bool
 xp_threads_need_fence (void)
 {
-  return need_fence;
+  return __atomic_load_n (&need_fence, __ATOMIC_SEQ_CST);
 }
 
 /* Frames below the limit need no second look: so many that no operator can be active too often.
@@ -70,7 +74,7 @@ static XpCall *
 limit_of (const XpThreadHead *head, const Record *record)
 {
   size_t n = MIN (__atomic_load_n (&record->n_usable, __ATOMIC_SEQ_CST), xp_recursion_limit ());
-  bool slow = need_fence || __atomic_load_n (&head->attention, __ATOMIC_SEQ_CST) != 0;
+  bool slow = xp_threads_need_fence () || __atomic_load_n (&head->attention, __ATOMIC_SEQ_CST) != 0;
   return slow ? NULL : record->frames + n;
 }
 
@@ -164,6 +168,16 @@ find_stack (Record *record)
   record->stack_high = (const char *) low + size;
 }
 
+/* Whether the record may be taken: nobody was told of the end of a thread that called once more
+ * after its last destructor. */
+static bool
+is_free (const Record *record)
+{
+  return !record->in_use
+         || (record->late_id != 0 && syscall (SYS_tgkill, getpid (), record->late_id, 0) != 0
+             && errno == ESRCH);
+}
+
 bool
 xp_thread_prepare (void)
 {
@@ -171,14 +185,17 @@ xp_thread_prepare (void)
     return true;
   g_mutex_lock (&records_lock);
   Record *record = records;
-  while (record != NULL && record->in_use)
+  while (record != NULL && !is_free (record))
     record = record->next;
   if (record == NULL)
     record = record_new ();
   if (record != NULL)
     {
       record->in_use = true;
+      clear_frames (record);
       record->head = is_ending ? NULL : &xp_thread;
+      record->late_id = is_ending ? (pid_t) syscall (SYS_gettid) : 0;
+      __atomic_store_n (&record->has_fences, need_fence, __ATOMIC_SEQ_CST);
       xp_thread.attention = common_attention;
     }
   g_mutex_unlock (&records_lock);
@@ -237,6 +254,9 @@ xp_thread_make_room (const void *stack)
       __atomic_store_n (&record->n_usable, used + more, __ATOMIC_RELEASE);
     }
   update_limit (&xp_thread, record);
+  /* From here on the thread itself sees no limit that lets it do without. */
+  if (xp_threads_need_fence ())
+    __atomic_store_n (&record->has_fences, true, __ATOMIC_SEQ_CST);
   return XP_THREAD_OK;
 }
 
@@ -271,11 +291,57 @@ xp_threads_set_attention (uint64_t bits)
   g_mutex_unlock (&records_lock);
 }
 
+/* membarrier was forbidden after it had worked: every call makes a fence of its own, from the next
+ * one on. */
+static void
+lose_membarrier (void)
+{
+  g_mutex_lock (&records_lock);
+  if (!need_fence)
+    __atomic_store_n (&is_untold, true, __ATOMIC_SEQ_CST);
+  __atomic_store_n (&need_fence, true, __ATOMIC_SEQ_CST);
+  for (Record *record = records; record != NULL; record = record->next)
+    if (record->head != NULL)
+      update_limit (record->head, record);
+  g_mutex_unlock (&records_lock);
+}
+
 void
+xp_threads_tell (void)
+{
+  if (!__atomic_load_n (&is_untold, __ATOMIC_RELAXED)
+      || !__atomic_exchange_n (&is_untold, false, __ATOMIC_SEQ_CST))
+    return;
+  g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE",
+                    "the system call membarrier was forbidden while the program runs: calls become "
+                    "slower, and what is unloaded waits until every thread that has called before "
+                    "calls again or ends");
+}
+
+/* Whether every thread makes fences by itself: it has begun a call since it must, or none yet. */
+static bool
+all_have_fences (void)
+{
+  bool all = true;
+  g_mutex_lock (&records_lock);
+  for (Record *record = records; record != NULL && all; record = record->next)
+    all = is_free (record) || record == own_record
+          || __atomic_load_n (&record->has_fences, __ATOMIC_SEQ_CST);
+  g_mutex_unlock (&records_lock);
+  return all;
+}
+
+bool
 xp_threads_barrier (void)
 {
-  if (need_fence || syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-    __atomic_thread_fence (__ATOMIC_SEQ_CST);
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+  if (!xp_threads_need_fence ())
+    {
+      if (syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return true;
+      lose_membarrier ();
+    }
+  return all_have_fences ();
 }
 
 const XpCall *
@@ -331,7 +397,12 @@ bool
 xp_threads_wait (XpKernelTest test, void *data, double seconds)
 {
   gint64 deadline = g_get_monotonic_time () + (gint64) (seconds * 1e6);
-  xp_threads_barrier ();
+  while (!xp_threads_barrier ())
+    {
+      if (g_get_monotonic_time () >= deadline)
+        return false;
+      g_usleep (50);
+    }
   for (Record *record = __atomic_load_n (&records, __ATOMIC_ACQUIRE); record != NULL;
        record = record->next)
     {
@@ -348,6 +419,20 @@ xp_threads_wait (XpKernelTest test, void *data, double seconds)
         }
     }
   return true;
+}
+
+int
+xp_thread_stop_cancelling (void)
+{
+  int before;
+  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &before);
+  return before;
+}
+
+void
+xp_thread_allow_cancelling (const int *before)
+{
+  pthread_setcancelstate (*before, NULL);
 }
 
 /* Whether this process may use membarrier; asked once, and again in the child of a fork. */
@@ -381,7 +466,10 @@ after_fork_in_child (void)
         record->head = NULL;
         record->in_use = false;
       }
-  need_fence |= !register_barrier ();
+  if (own_record != NULL)
+    own_record->late_id = is_ending ? (pid_t) syscall (SYS_gettid) : 0;
+  if (!register_barrier ())
+    __atomic_store_n (&need_fence, true, __ATOMIC_SEQ_CST);
   if (own_record != NULL)
     update_limit (&xp_thread, own_record);
   g_mutex_unlock (&records_lock);

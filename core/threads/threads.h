@@ -32,7 +32,9 @@ enum
 {
   XP_ATTENTION_TRACE = 1 << 0,
   /* Code of a plugin runs that may only register; every call fails. */
-  XP_ATTENTION_NO_CALLS = 1 << 1
+  XP_ATTENTION_NO_CALLS = 1 << 1,
+  /* It prefers kernels that need not be those of the table. */
+  XP_ATTENTION_PREFERENCES = 1 << 2
 };
 void xp_thread_set_attention (uint64_t bit, bool on);
 
@@ -43,8 +45,12 @@ void xp_threads_set_attention (uint64_t bits);
  * membarrier is not to be had. */
 bool xp_threads_need_fence (void);
 
-/* After it returns, every thread has passed a full barrier. */
-void xp_threads_barrier (void);
+/* Makes every thread pass a full barrier. False where some have not, for membarrier was forbidden
+ * after they had begun to rely on it: nothing may be taken from under them yet. */
+bool xp_threads_barrier (void);
+
+/* Warns, once, where that has happened. Not under a lock. */
+void xp_threads_tell (void);
 
 /* A question about a kernel that stands in some thread's frame. */
 typedef bool (*XpKernelTest) (const XpKernel *kernel, void *data);
@@ -60,3 +66,9 @@ bool xp_threads_wait (XpKernelTest test, void *data, double seconds);
 bool xp_threads_any_inside (XpKernelTest test, void *data);
 
 unsigned xp_recursion_limit (void);
+
+/* XP_UNCANCELLED cancelling = xp_thread_stop_cancelling (): until the end of the scope the thread
+ * is not cancelled. Whoever were would leave a lock held, or a change half made, for ever. */
+int xp_thread_stop_cancelling (void);
+void xp_thread_allow_cancelling (const int *before);
+#define XP_UNCANCELLED __attribute__ ((cleanup (xp_thread_allow_cancelling), unused)) int

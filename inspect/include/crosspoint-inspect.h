@@ -70,14 +70,24 @@ XP_PUBLIC void xp_report_write (XpReport *report, XpReportStyle style, XpReportW
  */
 XP_PUBLIC gboolean xp_report_is_yes (const XpReport *report);
 
+/**
+ * xp_report_has_rejected:
+ *
+ * Returns: whether @report shows a plugin that is rejected, failed or quarantined; files that are
+ * no plugins, or for another machine, do not count
+ */
+XP_PUBLIC gboolean xp_report_has_rejected (const XpReport *report);
+
 XP_PUBLIC void xp_report_free (XpReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpReport, xp_report_free)
 
 /**
  * xp_report_plugins:
- * @all: also those that are available but were never loaded
+ * @all: also those that are available but were never loaded, after xp_plugins_scan() of what is
+ * new, and those that are passed over for another variant
  *
- * Returns: (transfer full): a line for each plugin
+ * Returns: (transfer full): a line for each plugin, and for each that the setting `load` of the
+ *   user names and that is nowhere
  */
 XP_PUBLIC XpReport *xp_report_plugins (gboolean all);
 
@@ -95,11 +105,60 @@ XP_PUBLIC XpReport *xp_report_plugins (gboolean all);
 XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
 
 /**
+ * xp_report_scan:
+ * @places: (array zero-terminated=1) (nullable): names, files and directories; %NULL or none for
+ * the search path
+ * @flags: what to run
+ * @verbose: whether the text shows coverage and what was ignored
+ * @error: return location for an error
+ *
+ * xp_plugins_scan() of files, and of everything in directories that is named NAME.so.
+ *
+ * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_PLUGIN_NOT_FOUND, and those of xp_plugins_scan().
+ *
+ * Returns: (transfer full): a line for each file, and how many were what
+ */
+XP_PUBLIC XpReport *xp_report_scan (const char *const *places, XpScanFlags flags, gboolean verbose,
+                                    GError **error);
+
+/**
+ * xp_report_retry:
+ * @name: a name or a file
+ * @error: return location for an error
+ *
+ * Gives a quarantined plugin another chance.
+ *
+ * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, and those of xp_plugins_scan().
+ *
+ * Returns: (transfer full): what was found; no where it still cannot be loaded
+ */
+XP_PUBLIC XpReport *xp_report_retry (const char *name, GError **error);
+
+/**
  * xp_report_paths:
  *
- * Returns: (transfer full): the directories that plugins are looked for in
+ * Returns: (transfer full): the directories that plugins are looked for in, with how many files
+ *   called NAME.so are there, and the user's file of settings
  */
 XP_PUBLIC XpReport *xp_report_paths (void);
+
+/**
+ * xp_report_settings:
+ *
+ * Returns: (transfer full): every setting, its value, where that is from, its variable, its meaning
+ */
+XP_PUBLIC XpReport *xp_report_settings (void);
+
+/**
+ * xp_report_setting:
+ * @name: the name of a setting
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT, with all there are.
+ *
+ * Returns: (transfer full): its value in each layer, and which counts
+ */
+XP_PUBLIC XpReport *xp_report_setting (const char *name, GError **error);
 
 /**
  * xp_report_operators:
@@ -108,6 +167,14 @@ XP_PUBLIC XpReport *xp_report_paths (void);
  * Returns: (transfer full): the rows whose names match, with a count
  */
 XP_PUBLIC XpReport *xp_report_operators (const char *pattern);
+
+/**
+ * xp_report_pending:
+ * @pattern: (nullable): a glob, `aten::*add*`; %NULL for all
+ *
+ * Returns: (transfer full): kernels whose operators are not defined, with key, plugin and location
+ */
+XP_PUBLIC XpReport *xp_report_pending (const char *pattern);
 
 /**
  * xp_report_keys:
@@ -153,6 +220,29 @@ XP_PUBLIC XpReport *xp_report_dump (const char *pattern, gboolean owners, GError
 XP_PUBLIC XpReport *xp_report_table (const char *name, GError **error);
 
 /**
+ * xp_report_which:
+ * @name: an operator
+ * @key: the name of a runtime key
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR, %XP_ERROR_UNKNOWN_OVERLOAD, %XP_ERROR_UNKNOWN_KEY,
+ * %XP_ERROR_ALIAS_KEY; %XP_ERROR_MISSING_KERNEL for an empty cell, with the keys that have a kernel
+ * and what to load.
+ *
+ * Returns: (transfer full): everything that could be in the cell, the winner first, and what
+ *   decided; it is no where the cell is ambiguous
+ */
+XP_PUBLIC XpReport *xp_report_which (const char *name, const char *key, GError **error);
+
+/**
+ * xp_report_preferences:
+ *
+ * Returns: (transfer full): whose kernels come first, the strongest preference first, and what
+ *   happens at a tie
+ */
+XP_PUBLIC XpReport *xp_report_preferences (void);
+
+/**
  * xp_report_has:
  * @names: (array zero-terminated=1): operators
  * @keys: (array zero-terminated=1): names of keys
@@ -182,6 +272,21 @@ typedef struct
   const char *name;
   GBytes *text;
 } XpReportInput;
+
+/**
+ * xp_report_needs:
+ * @input: lines `OPERATOR KEY`; what stands behind a `#` is a comment
+ * @error: return location for an error
+ *
+ * What of that is missing: the row, or a kernel by any rule in the cell (of an alias key, one that
+ * is registered under it), and the plugins that may bring it.
+ *
+ * Errors: %XP_ERROR_FILE_FORMAT for a line that is none of these, %XP_ERROR_UNKNOWN_KEY; with the
+ * line's number.
+ *
+ * Returns: (transfer full): what is missing; it is yes if nothing is
+ */
+XP_PUBLIC XpReport *xp_report_needs (const XpReportInput *input, GError **error);
 
 /**
  * xp_report_replay:

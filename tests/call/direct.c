@@ -261,6 +261,13 @@ START_TEST (the_keys_that_it_sees)
       assert_no_error (error);
     }
   ck_assert_ptr_null (xp_thread.top->kernel);
+  /* Nor does it see what the thread excludes. */
+  g_autoptr (XpLibrary) newer = impl_new ("direct", "AutogradCPU");
+  implement_with (newer, "two", look_at_call, 3, (void *) "DispatchKeySet(CPU, AutogradCPU)", NULL);
+  g_autoptr (XpKernelHandle) handle = handle_new ("direct::two", NULL, XP_KEY_AutogradCPU);
+  XP_EXCLUDE_KEYS (xp_key_set (XP_KEY_ADInplaceOrView));
+  ck_assert_int_eq (xp_kernel_handle_call (handle, arguments, &result, &error), XP_OK);
+  assert_no_error (error);
 }
 END_TEST
 

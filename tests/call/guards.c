@@ -140,6 +140,7 @@ START_TEST (inference_mode)
     ck_assert_int_eq (line_called ("guards::f", inner), ON_CPU);
     /* A tensor from outside still carries ADInplaceOrView. */
     assert_goes_to (ON_VIEW);
+    XpThreadState inside = xp_thread_state_capture ();
     {
       XP_INFERENCE_MODE (false);
       ck_assert (!xp_thread_is_inference_mode ());
@@ -148,6 +149,7 @@ START_TEST (inference_mode)
       ck_assert_int_eq (line_called ("guards::f", inner), ON_VIEW); /* the thread includes it */
     }
     ck_assert (xp_thread_is_inference_mode ());
+    ck_assert (same_state (inside, xp_thread_state_capture ()));
   }
   ck_assert (!xp_thread_is_inference_mode ());
   ck_assert (same_state (before, xp_thread_state_capture ()));

@@ -192,20 +192,24 @@ END_TEST
 
 static const size_t stack_sizes[] = { 64 * 1024, 96 * 1024, 128 * 1024, 192 * 1024, 1024 * 1024 };
 
+/* The first time the thread gets its frames, and what it takes to get them lies on the stack, too;
+ * from then on each time is as deep as the one before, to the call. */
 static void *
 recurse_on_a_small_stack (void *data)
 {
-  GError *error = error_of_call ("re::one");
-  *(unsigned *) data = depth;
-  assert_error (error, XP_ERROR_RECURSION,
-                "would leave less than 64 KiB of this thread's stack; the calls that repeat: "
-                "re::one [CPU] -> re::one");
-  /* It can go on calling, now that its frames are there, a little deeper: what it takes to get them
-   * lies on the stack, too. */
-  error = error_of_call ("re::one");
-  ck_assert_uint_ge (depth, *(unsigned *) data);
-  ck_assert_uint_le (depth, *(unsigned *) data + *(unsigned *) data / 100 + 1);
-  assert_error (error, XP_ERROR_RECURSION, "stack");
+  unsigned depths[4];
+  for (unsigned i = 0; i < G_N_ELEMENTS (depths); i++)
+    {
+      GError *error = error_of_call ("re::one");
+      depths[i] = depth;
+      assert_error (error, XP_ERROR_RECURSION,
+                    "would leave less than 64 KiB of this thread's stack; the calls that repeat: "
+                    "re::one [CPU] -> re::one");
+    }
+  ck_assert_uint_ge (depths[1], depths[0]);
+  ck_assert_uint_eq (depths[2], depths[1]);
+  ck_assert_uint_eq (depths[3], depths[1]);
+  *(unsigned *) data = depths[0];
   return NULL;
 }
 

@@ -28,7 +28,7 @@ typedef struct
 {
   unsigned n;
   bool in_this_order; /* registered as they stand; still released in every order */
-  unsigned few;       /* so many orders of release, drawn at random; 0 for all */
+  const char *row;    /* the schema of one that is there before and after all steps, or NULL */
   Step steps[MOST_STEPS];
   /* With all steps made, a letter for each of commute_columns: k kernel, m math, d default backend,
    * n nested, a autograd, F fallback, A ambiguous, - missing. NULL where it is not told. */

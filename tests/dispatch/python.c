@@ -111,18 +111,18 @@ COMMUTE (stale_implicit_nested, .n = 3, .steps = { DEF, IMPLICIT, KERNEL ("Neste
          .cells = "mmmmmmmmm")
 
 /* All that goes stale at once, and every alias. */
-COMMUTE (stale_all, .n = 5, .few = 12,
+COMMUTE (stale_all, .n = 5,
          .steps = { DEF, IMPLICIT, EXPLICIT, KERNEL ("SparseCPU"), KERNEL ("NestedTensorCPU") },
          .cells = "ddddAFFFd")
 
-COMMUTE (all_aliases, .n = 6, .few = 10,
+COMMUTE (all_aliases, .n = 6, .row = SCHEMA,
          .steps = { IMPLICIT, EXPLICIT, KERNEL ("CompositeExplicitAutogradNonFunctional"),
                     KERNEL ("CompositeImplicitAutogradNestedTensor"),
                     KERNEL ("FuncTorchBatchedDecomposition"), KERNEL ("Autograd") },
          .cells = "ddddaaaad")
 
 /* A fallthrough among them, and a fallback. */
-COMMUTE (fallthroughs_and_fallbacks, .n = 5, .few = 12,
+COMMUTE (fallthroughs_and_fallbacks, .n = 5,
          .steps = { DEF,
                     IMPLICIT,
                     { .key = "CPU", .is_fallthrough = true },
@@ -265,6 +265,6 @@ main (void)
   tcase_add_test (tests, fallthroughs_and_fallbacks);
   tcase_add_test (tests, the_check_sees_a_stale_cell);
   suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 120);
+  tcase_set_timeout (tests, 300);
   return run_suite (suite);
 }

@@ -101,6 +101,31 @@ START_TEST (priority_decides_in_any_order)
 }
 END_TEST
 
+/* Reports, test 5: a third of equal priority is refused, naming both. */
+START_TEST (a_third_of_equal_priority_is_refused)
+{
+  GError *error = NULL;
+  g_autoptr (XpLibrary) high = open_by (opener ("opener_high"), "CPU", 1);
+  g_autoptr (XpLibrary) middle = open_by (opener ("opener_middle"), "CPU", 2);
+  xp_set_on_tie (XP_ON_TIE_ERROR, &error);
+  assert_no_error (error);
+  g_autofree char *before = whole_table ();
+  g_autoptr (XpLibrary) third = impl_new ("t", "CPU");
+  const XpImplementation implementation = { .size = sizeof implementation,
+                                            .name = "f",
+                                            .boxed = recording_kernel,
+                                            .file = "kernel.c",
+                                            .line = 3 };
+  ck_assert (!xp_library_impl (third, &implementation, &error));
+  assert_error (
+      error, XP_ERROR_PRIORITY_TIE,
+      "opener_middle and the program both fill t::f [CPU], with the same priority, 0: "
+      "registered at kernel.c:2 (opener_middle), registered at kernel.c:3 (the program).");
+  assert_text (whole_table (), before);
+  assert_runs ("t::f", XP_KEY_CPU, false, 1);
+}
+END_TEST
+
 static XpLibrary *
 fall_back_by (Open open, int line)
 {
@@ -158,6 +183,45 @@ START_TEST (overrides_are_taken_back)
   xp_library_free (base);
   assert_misses ("t::f", XP_KEY_CPU, false, "CPU");
   assert_text (whole_table (), before);
+}
+END_TEST
+
+static void
+change_preference (gboolean (*change) (const char *text, GError **error), const char *text)
+{
+  GError *error = NULL;
+  change (text, &error);
+  assert_no_error (error);
+}
+
+/* Reports, test 6, with preferences for what is there already. */
+START_TEST (preferences_are_taken_back)
+{
+  XpLibrary *base = open_by (opener ("opener_high"), "CPU", 1);
+  XpLibrary *p = open_by (opener ("opener_middle"), "CPU", 2);
+  XpLibrary *q = open_by (opener ("opener_low"), "CPU", 3);
+  g_autofree char *before = whole_table ();
+  assert_runs ("t::f", XP_KEY_CPU, false, 1);
+  change_preference (xp_prefer, "t::f@opener_middle");
+  assert_runs ("t::f", XP_KEY_CPU, false, 2);
+  change_preference (xp_prefer, "t::f@opener_low");
+  assert_runs ("t::f", XP_KEY_CPU, false, 3);
+  change_preference (xp_unprefer, "t::f@opener_middle");
+  assert_runs ("t::f", XP_KEY_CPU, false, 3);
+  change_preference (xp_prefer, "t::f@opener_middle");
+  assert_runs ("t::f", XP_KEY_CPU, false, 2);
+  change_preference (xp_unprefer, "t::f@opener_middle");
+  assert_runs ("t::f", XP_KEY_CPU, false, 3);
+  change_preference (xp_unprefer, "t::f@opener_low");
+  assert_runs ("t::f", XP_KEY_CPU, false, 1);
+  assert_text (whole_table (), before);
+  GError *error = NULL;
+  ck_assert (!xp_unprefer ("t::f@opener_low", &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "t::f@opener_low is not preferred");
+  xp_library_free (q);
+  xp_library_free (p);
+  xp_library_free (base);
+  assert_misses ("t::f", XP_KEY_CPU, false, "CPU");
 }
 END_TEST
 
@@ -254,13 +318,22 @@ START_TEST (a_kernel_comes_before_its_row)
           error = refused_def (rows, "late(Tensor x, int n) -> ()");
           ck_assert_str_eq (xp_error_get_details (error)->op, "t::late");
           assert_error (error, XP_ERROR_SCHEMA_MISMATCH, "kernel.c:1");
-          g_auto (GStrv) still = xp_table_dangling ();
-          ck_assert_uint_eq (g_strv_length (still), 1);
+          unsigned n;
+          XpPendingInfo *still = xp_table_pending (&n);
+          ck_assert_uint_eq (n, 1);
+          ck_assert_str_eq (still[0].name, "t::late");
+          ck_assert_int_eq (still[0].key, XP_KEY_CPU);
+          ck_assert_str_eq (still[0].plugin, "the program");
+          ck_assert_str_eq (still[0].location, "registered at kernel.c:1");
+          xp_pending_infos_free (still, n);
           define (late = fragment_new ("t"), "late(Tensor x) -> ()");
         }
       assert_runs ("t::late", XP_KEY_CPU, false, 1);
       g_auto (GStrv) none = xp_table_dangling ();
       ck_assert_uint_eq (g_strv_length (none), 0);
+      unsigned n_pending;
+      xp_pending_infos_free (xp_table_pending (&n_pending), 0);
+      ck_assert_uint_eq (n_pending, 0);
       dumps[i] = xp_table_dump ("t::late");
       xp_library_free (late);
     }
@@ -309,8 +382,10 @@ main (void)
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_test (tests, an_empty_cell_names_its_culprit);
   tcase_add_test (tests, priority_decides_in_any_order);
+  tcase_add_test (tests, a_third_of_equal_priority_is_refused);
   tcase_add_test (tests, a_fallback_that_replaces_one_warns);
   tcase_add_test (tests, overrides_are_taken_back);
+  tcase_add_test (tests, preferences_are_taken_back);
   tcase_add_test (tests, a_kernel_beside_a_composite);
   tcase_add_test (tests, a_kernel_comes_before_its_row);
   tcase_add_test (tests, the_last_of_64_arguments_decides);

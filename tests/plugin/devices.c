@@ -124,17 +124,24 @@ START_TEST (a_swap_hands_the_device_on)
   g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, npu);
   g_autofree char *next = fixture_path ("device_next"), *other = fixture_path ("device_other");
 
-  ck_assert_ptr_null (xp_plugin_swap (device, other, &error));
+  ck_assert_ptr_null (xp_plugin_swap (device, other, XP_SWAP_STRICT, NULL, &error));
   ck_assert_str_eq (xp_error_get_details (error)->candidates[0], "the device npu");
   assert_error (error, XP_ERROR_COVERAGE_LOST, "device_other lacks 2");
   assert_no_device ("tpu");
   ck_assert_int_eq (number_on (tensor, &error), 20);
 
-  XpPlugin *successor = xp_plugin_swap (device, next, &error);
+  XpPlugin *successor = xp_plugin_swap (device, next, XP_SWAP_STRICT, NULL, &error);
   assert_no_error (error);
   ck_assert_int_eq (backend_named ("npu"), npu);
   ck_assert_int_eq (number_on (tensor, &error), 21);
-  assert_state (device, XP_PLUGIN_UNLOADED, NULL);
+  assert_state (device, XP_PLUGIN_INACTIVE, "device_next is in its place");
+  ck_assert (xp_plugin_undo (0, NULL, NULL, &error));
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (tensor, &error), 20);
+  assert_state (successor, XP_PLUGIN_UNLOADED, NULL);
+  successor = xp_plugin_swap (device, next, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (tensor, &error), 21);
   XpBackend again;
   ck_assert (!xp_backend_register ("npu", &again, &error));
   assert_error (error, XP_ERROR_BACKEND_EXISTS, "taken by device_next");
@@ -167,6 +174,60 @@ START_TEST (memory_of_a_device_that_is_gone)
 }
 END_TEST
 
+static unsigned
+n_pins (XpPlugin *plugin)
+{
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+  return info->pin_count;
+}
+
+/* Tensors stay those of the plugin whose memory they have; new ones are of the new plugin. */
+START_TEST (a_swap_with_live_tensors)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *old = load_fixture ("device_memory");
+  XpDevice npu = { backend_named ("npu"), 0 };
+  g_autofree char *path = fixture_path ("device_memory_next");
+  XpTensor *first = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  XpPlugin *new_ = xp_plugin_swap (old, path, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  XpTensor *second = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  assert_no_error (error);
+  ck_assert_int_eq (number_on (first, &error), 31);
+  ck_assert_uint_eq (n_pins (old), 1);
+  ck_assert_uint_eq (n_pins (new_), 1);
+
+  ck_assert (xp_plugin_undo (0, NULL, NULL, &error));
+  assert_no_error (error);
+  assert_state (new_, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  XpTensor *third = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
+  assert_no_error (error);
+  ck_assert_uint_eq (n_pins (old), 2);
+  ck_assert_int_eq (number_on (second, &error), 23);
+  xp_tensor_unref (second);
+  wait_for_state (new_, XP_PLUGIN_UNLOADED);
+  xp_tensor_unref (third);
+
+  new_ = xp_plugin_swap (old, path, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  unload (new_);
+  assert_state (old, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  xp_tensor_unref (first);
+  wait_for_state (old, XP_PLUGIN_UNLOADED);
+
+  /* Where the new one has no memory for the device, there is none. */
+  old = load_fixture ("device_memory");
+  npu.backend = backend_named ("npu");
+  g_autofree char *without = fixture_path ("device_next");
+  xp_plugin_swap (old, without, XP_SWAP_STRICT, NULL, &error);
+  assert_no_error (error);
+  ck_assert_ptr_null (xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error));
+  g_clear_error (&error);
+  ck_assert_uint_eq (n_pins (old), 0);
+}
+END_TEST
+
 /* What comes with a load goes with it. */
 START_TEST (memory_when_the_next_plugin_fails)
 {
@@ -175,7 +236,7 @@ START_TEST (memory_when_the_next_plugin_fails)
   XpPlugin *plugin = load_fixture ("device_memory");
   XpDevice npu = { backend_named ("npu"), 0 };
   g_autofree char *mistaken = fixture_path ("device_memory_mistaken");
-  ck_assert_ptr_null (xp_plugin_swap (plugin, mistaken, &error));
+  ck_assert_ptr_null (xp_plugin_swap (plugin, mistaken, XP_SWAP_STRICT, NULL, &error));
   ck_assert (g_error_matches (error, XP_ERROR, XP_ERROR_INVALID_REGISTRATION));
   g_clear_error (&error);
   XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (3), npu, &error);
@@ -211,6 +272,23 @@ START_TEST (a_resident_plugin_takes_its_device_up_again)
   g_autoptr (XpTensor) fresh = xp_tensor_new (XP_FLOAT32, XP_INTS (3), (XpDevice){ npu, 0 },
                                               &error);
   assert_no_error (error);
+}
+END_TEST
+
+/* What it registers in its fini would come with it when it is loaded again. */
+START_TEST (a_fini_registers_no_device)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("device_last");
+  g_autofree char *loaded = table_text ();
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_RETIRED, "thread");
+  ck_assert_ptr_nonnull (strstr (g_getenv ("FIXTURE_DEVICE"),
+                                 "device_last registers the device 'last', but it is not loaded"));
+  assert_no_device ("last");
+  ck_assert_ptr_eq (load_fixture ("device_last"), plugin);
+  assert_no_device ("last");
+  assert_table (loaded);
 }
 END_TEST
 
@@ -294,9 +372,11 @@ make_suite (void)
   tcase_add_test (devices, a_failed_load_leaves_no_device);
   tcase_add_test (devices, nobody_sees_a_device_too_early);
   tcase_add_test (devices, a_swap_hands_the_device_on);
+  tcase_add_test (devices, a_swap_with_live_tensors);
   tcase_add_test (devices, memory_of_a_device_that_is_gone);
   tcase_add_test (devices, memory_when_the_next_plugin_fails);
   tcase_add_test (devices, a_resident_plugin_takes_its_device_up_again);
+  tcase_add_test (devices, a_fini_registers_no_device);
   tcase_add_test (devices, a_device_that_others_fill_stays);
   tcase_add_test (devices, devices_under_traffic);
   suite_add_tcase (suite, devices);

@@ -169,6 +169,33 @@ START_TEST (a_resident_comes_back)
 }
 END_TEST
 
+/* What it may not give back stays where it is among what it has, before what needs it. */
+START_TEST (a_device_that_is_not_given_back)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late_resident");
+  const Late *late = late_table ();
+  LateVisit nothing = { 0 };
+  ck_assert (late->device ("latedev", &error));
+  XpLibrary *library = late->open_for ("latedev", &error);
+  assert_no_error (error);
+  fill (library, late, &nothing, &error);
+  assert_no_error (error);
+  g_autofree char *loaded = table_text ();
+  ck_assert (!late->give_back ("latedev", &error));
+  assert_error (error, XP_ERROR_IN_USE, "the device 'latedev' is in use");
+  assert_table (loaded);
+  unload (plugin);
+  ck_assert_ptr_eq (load_fixture ("late_resident"), plugin);
+  assert_table (loaded);
+  xp_library_free (library);
+  ck_assert (late->give_back ("latedev", &error));
+  ck_assert (!late->give_back ("latedev", &error));
+  assert_error (error, XP_ERROR_INVALID_ARGUMENT, "late_resident has no device 'latedev' to give");
+}
+END_TEST
+
 START_TEST (inside_of_what_was_released)
 {
   GError *error = NULL;
@@ -188,6 +215,69 @@ START_TEST (inside_of_what_was_released)
   unload (load_fixture ("first"));
   assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
   assert_table (table);
+}
+END_TEST
+
+/* --- A destroy function of the plugin runs on another thread. --- */
+
+static XpLibrary *
+open_with_end (const Late *late, LateVisit *visit)
+{
+  GError *error = NULL;
+  XpLibrary *library = late->open (&error);
+  const XpImplementation kernel = { .size = sizeof kernel,
+                                    .name = "other",
+                                    .boxed = late->visit,
+                                    .data = visit,
+                                    .destroy = late->end,
+                                    .file = __FILE__ };
+  assert_no_error (error);
+  xp_library_impl (library, &kernel, &error);
+  assert_no_error (error);
+  return library;
+}
+
+static XpLibrary *released;
+
+static void *
+release (G_GNUC_UNUSED void *data)
+{
+  xp_library_free (released);
+  return NULL;
+}
+
+START_TEST (while_another_thread_destroys)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  XpPlugin *plugin = load_fixture ("late");
+  Guest guest = { 0 };
+  LateVisit visit = { guest_stay, &guest };
+  released = open_with_end (late_table (), &visit);
+  guest_enter (&guest, release);
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  assert_table (table);
+  guest_leave (&guest);
+  wait_for_state (plugin, XP_PLUGIN_UNLOADED);
+}
+END_TEST
+
+static void
+unload_from_end (void *plugin)
+{
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+}
+
+START_TEST (from_inside_of_a_destroy_function)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late");
+  LateVisit visit = { unload_from_end, plugin };
+  released = open_with_end (late_table (), &visit);
+  release (NULL);
+  wait_for_state (plugin, XP_PLUGIN_UNLOADED);
 }
 END_TEST
 
@@ -247,6 +337,62 @@ START_TEST (cancelled_while_it_waits)
   ck_assert_ptr_eq (done, GINT_TO_POINTER (TRUE));
   assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
   assert_table (table);
+}
+END_TEST
+
+/* Each does what many a place to be cancelled at lies in. */
+static void
+load_first (void)
+{
+  g_autofree char *path = fixture_path ("first");
+  xp_plugin_load (path, NULL);
+}
+
+static void
+swap_first (void)
+{
+  g_autofree char *path = fixture_path ("second");
+  xp_plugin_swap (xp_plugin_find ("first"), path, XP_SWAP_STRICT, NULL, NULL);
+}
+
+static void
+unload_second (void)
+{
+  xp_plugin_unload (xp_plugin_find ("second"), NULL);
+}
+
+static void *
+do_when_cancelled (void *data)
+{
+  void (*const *function) (void) = data;
+  pthread_cancel (pthread_self ());
+  (*function) ();
+  pthread_testcancel ();
+  return NULL;
+}
+
+static void
+run_cancelled (void (*function) (void))
+{
+  pthread_t thread;
+  void *result;
+  ck_assert_int_eq (pthread_create (&thread, NULL, do_when_cancelled, &function), 0);
+  ck_assert_int_eq (pthread_join (thread, &result), 0);
+  ck_assert_ptr_eq (result, PTHREAD_CANCELED);
+}
+
+START_TEST (cancelled_before_it_begins)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  run_cancelled (load_first);
+  assert_number (1);
+  run_cancelled (swap_first);
+  assert_number (2);
+  run_cancelled (unload_second);
+  ck_assert_ptr_null (xp_plugin_find ("second"));
+  assert_table (table);
+  unload (load_fixture ("first"));
 }
 END_TEST
 
@@ -334,6 +480,101 @@ visit (XpCall *call, G_GNUC_UNUSED const XpValue *arguments, XpValue *results,
   return XP_OK;
 }
 
+/* --- The address of a kernel that is gone is that of another while an unload waits. --- */
+
+static const XpKernel *gone, *came;
+static int is_ready, may_call;
+
+static void
+stay_in_what_goes (void *guest)
+{
+  gone = xp_thread.top[-1].kernel;
+  guest_stay (guest);
+}
+
+static XpStatus
+stay_in_what_came (XpCall *call, const XpValue *arguments, XpValue *results, GError **error)
+{
+  came = xp_call_kernel (call);
+  return visit (call, arguments, results, error);
+}
+
+static void *
+call_when_told (G_GNUC_UNUSED void *data)
+{
+  GError *error = NULL;
+  call_number ("fixture::number", &error); /* has a record, which is an older one, from here on */
+  assert_no_error (error);
+  __atomic_store_n (&is_ready, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n (&may_call, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+  return call_other (NULL);
+}
+
+static void
+wait_until (const int *flag)
+{
+  while (!__atomic_load_n (flag, __ATOMIC_SEQ_CST))
+    g_usleep (500);
+}
+
+/* glibc keeps some blocks of each size that it takes again for malloc() only. */
+static void
+fill_free_lists (void)
+{
+  XpLibrary *library = xp_library_new (XP_LIBRARY_KIND_IMPL, "fixture", "CPU", __FILE__, 1, NULL);
+  for (unsigned i = 0; i < 20; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("fill%u", i);
+      const XpImplementation kernel = {
+        .size = sizeof kernel, .name = name, .boxed = visit, .file = __FILE__
+      };
+      xp_library_impl (library, &kernel, NULL);
+    }
+  xp_library_free (library);
+}
+
+START_TEST (another_kernel_at_its_address)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("late");
+  Guest in_what_goes = { 0 }, inside = { 0 }, in_what_came = { 0 };
+  LateVisit stay = { stay_in_what_goes, &in_what_goes };
+  in_what_came.thread = g_thread_new ("came", call_when_told, NULL);
+  wait_until (&is_ready);
+  released = open_filled (late_table (), &stay);
+  guest_enter (&in_what_goes, call_other);
+  release (NULL);
+  guest_enter (&inside, guest_visit);
+  GThread *thread = g_thread_new ("unload", unload_in_thread, plugin);
+  wait_for_state (plugin, XP_PLUGIN_DRAINING);
+  g_usleep (20000);
+  fill_free_lists ();
+  guest_leave (&in_what_goes);
+  XpLibrary *library = xp_library_new (XP_LIBRARY_KIND_IMPL, "fixture", "CPU", __FILE__, 1, &error);
+  XpImplementation kernel = { .size = sizeof kernel,
+                              .name = "elsewhere",
+                              .boxed = stay_in_what_came,
+                              .data = &in_what_came,
+                              .file = __FILE__ };
+  xp_library_impl (library, &kernel, &error); /* destroys what was left */
+  kernel.name = "other";
+  xp_library_impl (library, &kernel, &error);
+  assert_no_error (error);
+  __atomic_store_n (&may_call, 1, __ATOMIC_SEQ_CST);
+  wait_until (&in_what_came.inside);
+  guest_leave (&inside);
+  g_thread_join (thread);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+  ck_assert_ptr_eq (came, gone);
+#endif
+  guest_leave (&in_what_came);
+  xp_library_free (library);
+}
+END_TEST
+
 static XpLibrary *block;
 static XpPlugin *second;
 
@@ -368,7 +609,7 @@ static void
 swap_one (void)
 {
   g_autofree char *path = fixture_path ("first");
-  ck_assert_ptr_nonnull (xp_plugin_swap (second, path, NULL));
+  ck_assert_ptr_nonnull (xp_plugin_swap (second, path, XP_SWAP_STRICT, NULL, NULL));
 }
 
 static void (*const changes[]) (void) = { register_a_row, release_a_block, load_one, unload_one,
@@ -410,10 +651,15 @@ main (void)
   tcase_add_test (threads, a_kernel_registers);
   tcase_add_test (threads, a_listener_registers);
   tcase_add_test (threads, a_resident_comes_back);
+  tcase_add_test (threads, a_device_that_is_not_given_back);
   tcase_add_test (threads, inside_of_what_was_released);
   tcase_add_test (threads, from_inside_of_what_was_released);
+  tcase_add_test (threads, while_another_thread_destroys);
+  tcase_add_test (threads, from_inside_of_a_destroy_function);
   tcase_add_test (threads, cancelled_while_it_waits);
+  tcase_add_test (threads, cancelled_before_it_begins);
   tcase_add_test (threads, while_it_registers_and_releases);
+  tcase_add_test (threads, another_kernel_at_its_address);
   tcase_add_loop_test (threads, the_next_change_destroys, 0, XP_LENGTH (changes));
   suite_add_tcase (suite, threads);
   return run_suite (suite);

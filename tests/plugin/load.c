@@ -225,7 +225,7 @@ START_TEST (duplicate_names_both)
   load_fixture ("rows");
   g_autofree char *path = fixture_path ("duplicate");
   ck_assert_ptr_null (xp_plugin_load (path, &error));
-  ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/rows.c:11 (rows)"));
+  ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/rows.c:15 (rows)"));
   ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/definitions.c:"));
   ck_assert_ptr_nonnull (strstr (error->message, "(duplicate)"));
   assert_error (error, XP_ERROR_DUPLICATE_DEF, "number(Tensor a) -> int");
@@ -316,17 +316,34 @@ START_TEST (file_that_everyone_may_write)
 }
 END_TEST
 
-/* A constructor or probe may fork: the child does not wait for the load that it is part of. */
+/* A constructor, probe or destructor may fork: it does not wait for the load or unload that it is
+ * part of. */
 START_TEST (forks)
 {
   XpPlugin *rows = load_fixture ("rows");
   unload (load_fixture ("forks"));
   unload (load_fixture ("probe_forks"));
+  unload (load_fixture ("destructor_forks"));
   unload (rows);
 }
 END_TEST
 
 /* Kernels for rows that are not there wait for them. */
+/* The linker's lock is held while a constructor runs: whoever registers meanwhile must do without.
+ */
+START_TEST (a_constructor_waits_for_a_thread_that_registers)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("threads");
+  ck_assert_ptr_nonnull (strstr (g_getenv ("FIXTURE_THREAD"),
+                                 "threads registers the device 'threaded', but it is not loaded"));
+  XpKey key;
+  ck_assert (!xp_key_parse ("threaded", &key, NULL));
+  assert_number (99);
+  unload (plugin);
+}
+END_TEST
+
 START_TEST (kernels_before_rows)
 {
   GError *error = NULL;
@@ -360,6 +377,7 @@ END_TEST
 START_TEST (copies_of_the_dead)
 {
   int pipe_ends[2], status;
+  siginfo_t ended;
   char path[4096] = "";
   ck_assert_int_eq (pipe (pipe_ends), 0);
   pid_t child = fork ();
@@ -372,9 +390,11 @@ START_TEST (copies_of_the_dead)
   close (pipe_ends[1]);
   ck_assert_int_gt (read (pipe_ends[0], path, sizeof path - 1), 0);
   close (pipe_ends[0]);
+  /* Until it is waited for, no other test that runs beside this one sweeps it away. */
+  ck_assert_int_eq (waitid (P_PID, (id_t) child, &ended, WEXITED | WNOWAIT), 0);
+  ck_assert (g_file_test (path, G_FILE_TEST_EXISTS));
   ck_assert_int_eq (waitpid (child, &status, 0), child);
   ck_assert (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL);
-  ck_assert (g_file_test (path, G_FILE_TEST_EXISTS));
   unload (load_fixture ("rows"));
   ck_assert (!g_file_test (path, G_FILE_TEST_EXISTS));
 }
@@ -435,6 +455,7 @@ main (void)
   tcase_add_test (good, inode_is_used_again);
   tcase_add_test (good, second_chance);
   tcase_add_test (good, forks);
+  tcase_add_test (good, a_constructor_waits_for_a_thread_that_registers);
   tcase_add_test (good, kernels_before_rows);
   tcase_add_test (good, in_place);
   tcase_add_test (good, copies_of_the_dead);

@@ -173,7 +173,7 @@ START_TEST (misnamed_file)
   ck_assert_ptr_eq (xp_plugin_find ("first"), plugin);
   /* Nor while its file is open under its own name. */
   ck_assert_ptr_null (xp_plugin_load ("second", NULL));
-  ck_assert_ptr_null (xp_plugin_swap (plugin, "second", NULL));
+  ck_assert_ptr_null (xp_plugin_swap (plugin, "second", XP_SWAP_STRICT, NULL, NULL));
   unload (plugin);
   folder_remove (folder);
 }

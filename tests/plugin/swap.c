@@ -4,6 +4,8 @@
  */
 #include "plugin/fixtures.h"
 
+#include <stdlib.h>
+
 START_TEST (conflict)
 {
   load_fixture ("rows");
@@ -55,17 +57,21 @@ START_TEST (swapped)
   XpPlugin *first = load_fixture ("first");
   load_fixture ("first");
   g_autofree char *path = fixture_path ("second");
-  ck_assert_ptr_eq (xp_plugin_swap (first, path, &error), second);
+  ck_assert_ptr_eq (xp_plugin_swap (first, path, XP_SWAP_STRICT, NULL, &error), second);
   assert_no_error (error);
   assert_number (2);
-  assert_state (first, XP_PLUGIN_UNLOADED, NULL);
+  assert_state (first, XP_PLUGIN_INACTIVE, "second is in its place; `undo 1` brings it back");
   assert_state (second, XP_PLUGIN_LOADED, NULL);
   g_autoptr (XpPluginInfo) info = xp_plugin_info (second);
   ck_assert_uint_eq (info->load_count, 2);
   assert_table (goal);
+  ck_assert (is_mapped ("-first.so"));
+  ck_assert_ptr_null (xp_plugin_swap (first, path, XP_SWAP_STRICT, NULL, &error));
+  assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "first is not loaded, it is inactive");
+  unload (first);
+  assert_state (first, XP_PLUGIN_UNLOADED, NULL);
   ck_assert (!is_mapped ("-first.so"));
-  ck_assert_ptr_null (xp_plugin_swap (first, path, &error));
-  assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "first is not loaded");
+  assert_table (goal);
 }
 END_TEST
 
@@ -78,11 +84,15 @@ START_TEST (with_one_that_is_loaded)
   XpPlugin *first = load_fixture ("first");
   assert_number (1);
   /* By name, too, though its file is not on the search path. */
-  ck_assert_ptr_eq (xp_plugin_swap (first, "second", &error), second);
+  ck_assert_ptr_eq (xp_plugin_swap (first, "second", XP_SWAP_STRICT, NULL, &error), second);
   assert_no_error (error);
   assert_number (2);
   assert_table (goal);
-  assert_state (first, XP_PLUGIN_UNLOADED, NULL);
+  assert_state (first, XP_PLUGIN_INACTIVE, "second is in its place");
+  ck_assert (xp_plugin_undo (0, NULL, NULL, &error));
+  assert_no_error (error);
+  assert_number (1);
+  assert_state (second, XP_PLUGIN_LOADED, NULL);
 }
 END_TEST
 
@@ -110,7 +120,7 @@ START_TEST (refused)
   XpPlugin *first = load_fixture ("first");
   g_autofree char *table = table_text ();
   g_autofree char *path = fixture_path (refusals[_i].name);
-  ck_assert_ptr_null (xp_plugin_swap (first, path, &error));
+  ck_assert_ptr_null (xp_plugin_swap (first, path, XP_SWAP_STRICT, NULL, &error));
   if (refusals[_i].error == XP_ERROR_COVERAGE_LOST)
     {
       char **lost = xp_error_get_details (error)->candidates;
@@ -134,7 +144,7 @@ START_TEST (required)
   XpPlugin *needy = load_fixture ("needy");
   g_autofree char *table = table_text ();
   g_autofree char *path = fixture_path ("second");
-  ck_assert_ptr_null (xp_plugin_swap (first, path, &error));
+  ck_assert_ptr_null (xp_plugin_swap (first, path, XP_SWAP_STRICT, NULL, &error));
   assert_error (error, XP_ERROR_IN_USE, "first is required by needy");
   assert_table (table);
   unload (needy);
@@ -146,7 +156,7 @@ swap_from_inside (void *data)
 {
   GError *error = NULL;
   g_autofree char *path = fixture_path ("second");
-  ck_assert_ptr_null (xp_plugin_swap (data, path, &error));
+  ck_assert_ptr_null (xp_plugin_swap (data, path, XP_SWAP_STRICT, NULL, &error));
   assert_error (error, XP_ERROR_BUSY, "from inside of its own kernel");
 }
 
@@ -175,13 +185,14 @@ START_TEST (rebuilt)
 
   copy_file (second_path, path);
   assert_number (1);
-  XpPlugin *new_ = xp_plugin_swap (it, path, &error);
+  XpPlugin *new_ = xp_plugin_swap (it, path, XP_SWAP_STRICT, NULL, &error);
   assert_no_error (error);
   ck_assert_ptr_nonnull (new_);
   assert_number (2);
-  assert_state (it, XP_PLUGIN_UNLOADED, NULL);
+  assert_state (it, XP_PLUGIN_INACTIVE, "is in its place");
 
   unload (new_);
+  assert_state (it, XP_PLUGIN_UNLOADED, NULL);
   copy_file (first_path, path);
   it = xp_plugin_load (path, &error);
   assert_no_error (error);
@@ -196,10 +207,10 @@ START_TEST (rebuilt)
   fclose (file);
   ck_assert_ptr_null (xp_plugin_load (path, &error));
   assert_error (error, XP_ERROR_PLUGIN_CONFLICT, "has changed since it was loaded: swap it");
-  new_ = xp_plugin_swap (it, "first", &error);
+  new_ = xp_plugin_swap (it, "first", XP_SWAP_STRICT, NULL, &error);
   assert_no_error (error);
   ck_assert_ptr_ne (new_, it);
-  assert_state (it, XP_PLUGIN_UNLOADED, NULL);
+  assert_state (it, XP_PLUGIN_INACTIVE, "is in its place");
   assert_number (1);
   g_autoptr (XpPluginInfo) info = xp_plugin_info (new_);
   ck_assert_uint_eq (info->load_count, 1);
@@ -220,7 +231,7 @@ START_TEST (rows_pass_over)
   load_fixture ("first");
   g_autofree char *table = table_text ();
   XpOperator *op = xp_operator_find ("fixture::number");
-  XpPlugin *new_ = xp_plugin_swap (rows, path, &error);
+  XpPlugin *new_ = xp_plugin_swap (rows, path, XP_SWAP_STRICT, NULL, &error);
   assert_no_error (error);
   ck_assert_ptr_ne (new_, rows);
   assert_table (table);
@@ -248,30 +259,97 @@ call_always (void *data)
   return NULL;
 }
 
+/* Each number is of one of the two, and after a swap returns, of the new one only. */
+enum
+{
+  N_CALLERS = 4
+};
+
+/* How many of the two are mapped: each has one executable segment. */
+static unsigned
+n_executable (void)
+{
+  g_autofree char *maps = NULL;
+  unsigned n = 0;
+  ck_assert (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (maps, "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    n += strstr (*line, " r-xp ") != NULL
+         && (g_str_has_suffix (*line, "-first.so") || g_str_has_suffix (*line, "-second.so"));
+  return n;
+}
+
+static unsigned long
+memory_size (void)
+{
+  g_autofree char *text = NULL;
+  ck_assert (g_file_get_contents ("/proc/self/statm", &text, NULL, NULL));
+  return strtoul (strchr (text, ' '), NULL, 10);
+}
+
 START_TEST (under_traffic)
 {
   GError *error = NULL;
-  unsigned long n_calls[2] = { 0 };
-  GThread *threads[2];
+  unsigned long n_calls[N_CALLERS] = { 0 }, memory = 0;
+  GThread *threads[N_CALLERS];
+  const unsigned n_swaps = 1000;
   load_fixture ("rows");
   XpPlugin *plugin = load_fixture ("first");
   g_autofree char *table = table_text ();
   stop = 0;
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < N_CALLERS; i++)
     threads[i] = g_thread_new ("caller", call_always, &n_calls[i]);
   g_autofree char *first = fixture_path ("first"), *second = fixture_path ("second");
+  for (unsigned i = 0; i < n_swaps; i++)
+    {
+      XpPlugin *next = xp_plugin_swap (plugin, i % 2 == 0 ? second : first, XP_SWAP_STRICT, NULL,
+                                       &error);
+      assert_no_error (error);
+      assert_state (plugin, XP_PLUGIN_INACTIVE, "is in its place");
+      assert_number (i % 2 == 0 ? 2 : 1);
+      plugin = next;
+      if (i == n_swaps / 2)
+        memory = memory_size ();
+    }
+  ck_assert_uint_le (memory_size (), memory + 64);
+  __atomic_store_n (&stop, 1, __ATOMIC_RELEASE);
+  for (unsigned i = 0; i < N_CALLERS; i++)
+    g_thread_join (threads[i]);
+  for (unsigned i = 0; i < N_CALLERS; i++)
+    ck_assert_uint_gt (n_calls[i], 0);
+  assert_table (table);
+  ck_assert_uint_eq (n_executable (), 2);
+}
+END_TEST
+
+/* The same with files that are opened each time. */
+START_TEST (reloads_under_traffic)
+{
+  GError *error = NULL;
+  unsigned long n_calls[N_CALLERS] = { 0 };
+  GThread *threads[N_CALLERS];
+  g_autofree char *first = fixture_path ("first"), *second = fixture_path ("second");
+  char *folder = folder_new ();
+  g_autofree char *path = g_build_filename (folder, "it.so", NULL);
+  load_fixture ("rows");
+  copy_file (first, path);
+  XpPlugin *plugin = xp_plugin_load (path, &error);
+  assert_no_error (error);
+  stop = 0;
+  for (unsigned i = 0; i < N_CALLERS; i++)
+    threads[i] = g_thread_new ("caller", call_always, &n_calls[i]);
   for (unsigned i = 0; i < 100; i++)
     {
-      XpPlugin *next = xp_plugin_swap (plugin, i % 2 == 0 ? second : first, &error);
+      copy_file (i % 2 == 0 ? second : first, path);
+      plugin = xp_plugin_swap (plugin, path, XP_SWAP_STRICT, NULL, &error);
       assert_no_error (error);
-      assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
-      plugin = next;
+      assert_number (i % 2 == 0 ? 2 : 1);
+      ck_assert_uint_le (n_executable (), 2);
     }
   __atomic_store_n (&stop, 1, __ATOMIC_RELEASE);
-  for (unsigned i = 0; i < 2; i++)
+  for (unsigned i = 0; i < N_CALLERS; i++)
     g_thread_join (threads[i]);
-  ck_assert_uint_gt (n_calls[0] + n_calls[1], 0);
-  assert_table (table);
+  folder_remove (folder);
 }
 END_TEST
 
@@ -291,6 +369,7 @@ main (void)
   tcase_add_test (tests, rebuilt);
   tcase_add_test (tests, rows_pass_over);
   tcase_add_test (tests, under_traffic);
+  tcase_add_test (tests, reloads_under_traffic);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

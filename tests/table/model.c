@@ -4,7 +4,6 @@
  */
 #include "table/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char *const row_names[N_ROWS] = { "model::foo", "model::bar.over" };
@@ -15,6 +14,24 @@ Owner owners[N_OWNERS] = {
   { "opener_low", -3, NULL },
   { "opener_middle", 0, NULL },
   { "opener_high", 7, NULL },
+};
+
+const OpGlob op_globs[N_OP_GLOBS] = {
+  { "*", { true, true, true } },
+  { "model::*", { true, true, false } },
+  { "model::foo", { true, false, false } },
+  { "model::bar", { false, true, false } },
+  { "*.over", { false, true, false } },
+  { "_", { false, false, true } },
+};
+
+const PluginGlob plugin_globs[N_PLUGIN_GLOBS] = {
+  { "the program", { true, false, false, false } },
+  { "opener_low", { false, true, false, false } },
+  { "opener_middle", { false, false, true, false } },
+  { "opener_high", { false, false, false, true } },
+  { "opener_*", { false, true, true, true } },
+  { "*_?i*", { false, false, true, true } },
 };
 
 /* --- Sets of keys (reference 2). --- */
@@ -77,9 +94,27 @@ is_passed_over_by_core (XpKey key)
 
 /* --- Cells (reference 3.1). --- */
 
-static bool
-is_before (const Step *a, const Step *b)
+/* How strongly the first preference that is for it prefers a step; 0 for not at all. */
+static unsigned
+preference_of (const Table *table, const Step *step)
 {
+  for (unsigned i = 0; i < table->n_preferred; i++)
+    {
+      const Preferred *preferred = &table->preferred[i];
+      if (op_globs[preferred->op].matches[step->row]
+          && plugin_globs[preferred->plugin].matches[step->owner]
+          && (preferred->key == XP_KEY_Undefined || preferred->key == step->key))
+        return table->n_preferred - i;
+    }
+  return 0;
+}
+
+static bool
+is_before (const Table *table, const Step *a, const Step *b)
+{
+  unsigned p = preference_of (table, a), q = preference_of (table, b);
+  if (p != q)
+    return p > q;
   int x = owners[a->owner].priority, y = owners[b->owner].priority;
   return x != y ? x > y : a->line > b->line;
 }
@@ -92,7 +127,7 @@ active (const Table *table, unsigned row, XpKey key)
     {
       const Step *step = &table->steps[i];
       if (step->block != NULL && step->row == row && step->key == key
-          && (best == NULL || is_before (step, best)))
+          && (best == NULL || is_before (table, step, best)))
         best = step;
     }
   return best;
@@ -105,7 +140,7 @@ active_fallback (const Table *table, XpKey key)
   for (unsigned i = 0; i < G_N_ELEMENTS (aliases); i++)
     {
       const Step *step = active (table, FALLBACK, aliases[i].alias);
-      if (step != NULL && covers (i, key) && (best == NULL || is_before (step, best)))
+      if (step != NULL && covers (i, key) && (best == NULL || is_before (table, step, best)))
         best = step;
     }
   return best;
@@ -207,13 +242,13 @@ place_in_dump (XpKey key)
 }
 
 static int
-compare_in_dump (const void *a, const void *b)
+compare_in_dump (const void *a, const void *b, void *table)
 {
   const Step *x = *(const Step *const *) a, *y = *(const Step *const *) b;
   int by_key = place_in_dump (x->key) - place_in_dump (y->key);
   if (by_key == 0)
     by_key = compare_backends (xp_key_backend (x->key), xp_key_backend (y->key));
-  return by_key != 0 ? by_key : is_before (x, y) ? -1 : 1;
+  return by_key != 0 ? by_key : is_before (table, x, y) ? -1 : 1;
 }
 
 char *
@@ -226,7 +261,7 @@ model_dump (const Table *table, unsigned row)
       sorted[n++] = &table->steps[i];
   if (n == 0 && table->definitions[row] == NULL)
     return g_strdup ("");
-  qsort (sorted, n, sizeof *sorted, compare_in_dump);
+  g_qsort_with_data (sorted, (int) n, sizeof *sorted, compare_in_dump, (void *) table);
   GString *text = g_string_new (NULL);
   g_string_append_printf (text, "name: %s\n", row_names[row]);
   if (table->definitions[row] == NULL)

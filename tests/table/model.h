@@ -10,6 +10,7 @@
 enum
 {
   MOST_STEPS = 16,
+  MOST_PREFERENCES = 5,
   N_ROWS = 2,
   FALLBACK = N_ROWS, /* in place of a row: of all rows */
   N_OWNERS = 4
@@ -39,6 +40,36 @@ typedef struct
   XpLibrary *block;
 } Step;
 
+/* What a preference is for: a glob of operators and one of plugins, by their index, and a key, or
+ * XP_KEY_Undefined for any. */
+typedef struct
+{
+  unsigned op;
+  unsigned plugin;
+  XpKey key;
+} Preferred;
+
+enum
+{
+  N_OP_GLOBS = 6,
+  N_PLUGIN_GLOBS = 6
+};
+
+typedef struct
+{
+  const char *glob;
+  bool matches[N_ROWS + 1]; /* by row, the fallbacks last */
+} OpGlob;
+
+typedef struct
+{
+  const char *glob;
+  bool matches[N_OWNERS];
+} PluginGlob;
+
+extern const OpGlob op_globs[N_OP_GLOBS];
+extern const PluginGlob plugin_globs[N_PLUGIN_GLOBS];
+
 typedef struct
 {
   unsigned seed;
@@ -47,6 +78,8 @@ typedef struct
   unsigned n;
   Step steps[MOST_STEPS];
   XpLibrary *definitions[N_ROWS];
+  unsigned n_preferred;
+  Preferred preferred[MOST_PREFERENCES]; /* the strongest first */
 } Table;
 
 /* What a cell holds. */

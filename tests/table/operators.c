@@ -99,6 +99,16 @@ START_TEST (kernels_without_a_definition)
   ck_assert (xp_table_has_kernel ("op::foo", XP_KEY_CPU));
   error = error_of_get ("op::foo");
   assert_error (error, XP_ERROR_NOT_DEFINED, "op::foo");
+
+  /* Overloads that wait are not offered. */
+  record_at (cpu, "bar.one", 4);
+  record_at (cpu, "bar.two", 5);
+  error = error_of_get ("op::bar");
+  assert_error (error, XP_ERROR_NOT_DEFINED, "Could not find schema for op::bar.one");
+  rows = fragment_new ("op");
+  define (rows, "bar.two(Tensor x) -> Tensor");
+  error = error_of_get ("op::bar");
+  assert_error (error, XP_ERROR_UNKNOWN_OVERLOAD, "has no overload without a name");
 }
 END_TEST
 

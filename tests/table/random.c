@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * random.c: random registrations of several owners, on all keys, in random orders and with releases
- * in between, beside the model: every cell, the dump, and where calls and redispatches go. A
- * failure names its seed: CROSSPOINT_MODEL_SEED=N CROSSPOINT_MODEL_SETS=1 repeats that set.
+ * random.c: random registrations of several owners, on all keys, in random orders, with releases
+ * and changes of preferences in between, beside the model: every cell, the dump, and where calls
+ * and redispatches go. A failure names its seed: CROSSPOINT_MODEL_SEED=N CROSSPOINT_MODEL_SETS=1
+ * repeats that set.
  */
 #include "table/model.h"
 
@@ -37,6 +38,11 @@ differs (const Table *table, unsigned row, const char *format, ...)
                                 step->is_fallthrough ? "fallthrough" : "kernel", step->line,
                                 owners[step->owner].name);
     }
+  for (unsigned i = 0; i < table->n_preferred; i++)
+    g_string_append_printf (
+        all, "preferred: %s@%s/%s\n", op_globs[table->preferred[i].op].glob,
+        plugin_globs[table->preferred[i].plugin].glob,
+        table->preferred[i].key != XP_KEY_Undefined ? xp_key_name (table->preferred[i].key) : "");
   ck_abort_msg ("CROSSPOINT_MODEL_SEED=%u: %s: %.2000s\nregistered:\n%.2000s", table->seed,
                 row_names[row], text, all->str);
 }
@@ -62,6 +68,25 @@ compare_cell (const Table *table, unsigned row, const Cell *expected, const XpCe
              found->location, found->plugin, found->is_fallthrough ? " fallthrough" : "");
 }
 
+/* The stack of a cell begins with what the cell holds, and nothing else of it is active. */
+static void
+compare_stack (const Table *table, unsigned row, XpKey key, const Cell *expected)
+{
+  GError *error = NULL;
+  g_autoptr (XpCellStack) stack = xp_table_cell (row_names[row], key, &error);
+  if (stack == NULL || stack->rule != expected->rule)
+    differs (table, row, "the stack of %s: %s", xp_key_name (key),
+             stack != NULL ? xp_rule_label (stack->rule) : error->message);
+  bool is_filled = expected->rule != XP_RULE_MISSING && expected->rule != XP_RULE_AMBIGUOUS;
+  for (unsigned i = 0; i < stack->n_candidates; i++)
+    if (stack->candidates[i].is_active != (i == 0 && is_filled))
+      differs (table, row, "the stack of %s: candidate %u", xp_key_name (key), i);
+  if (is_filled
+      && (stack->n_candidates == 0
+          || (expected->step != NULL && stack->candidates[0].line != expected->step->line)))
+    differs (table, row, "the stack of %s begins elsewhere", xp_key_name (key));
+}
+
 static void
 compare_row (const Table *table, unsigned row, Cells cells)
 {
@@ -82,6 +107,9 @@ compare_row (const Table *table, unsigned row, Cells cells)
         differs (table, row, "cell %u is %s", i, xp_key_name (info->cells[i].key));
       compare_cell (table, row, cell, &info->cells[i]);
     }
+  XpKey key = all_keys[g_rand_int_range (table->random, 0, (gint32) n_keys)];
+  int backend = xp_key_backend (key);
+  compare_stack (table, row, key, &cells[xp_key_functionality (key)][backend < 0 ? 0 : backend]);
 }
 
 /* --- Calls beside the model. --- */
@@ -300,6 +328,59 @@ change_definition (Table *table, unsigned row)
   define (table->definitions[row], declarations[row]);
 }
 
+/* The text of a preference; free with g_free(). */
+static char *
+preference_text (const Preferred *preferred)
+{
+  bool has_key = preferred->key != XP_KEY_Undefined;
+  return g_strdup_printf ("%s@%s%s%s", op_globs[preferred->op].glob,
+                          plugin_globs[preferred->plugin].glob, has_key ? "/" : "",
+                          has_key ? xp_key_name (preferred->key) : "");
+}
+
+static void
+prefer_at_random (Table *table)
+{
+  GError *error = NULL;
+  const Preferred preferred = {
+    .op = (unsigned) g_rand_int_range (table->random, 0, N_OP_GLOBS),
+    .plugin = (unsigned) g_rand_int_range (table->random, 0, N_PLUGIN_GLOBS),
+    .key = g_rand_boolean (table->random) ? XP_KEY_Undefined : random_key (table)
+  };
+  g_autofree char *text = preference_text (&preferred);
+  if (!xp_prefer (text, &error))
+    differs (table, 0, "%s", error->message);
+  memmove (table->preferred + 1, table->preferred, table->n_preferred * sizeof preferred);
+  table->preferred[0] = preferred;
+  table->n_preferred++;
+}
+
+/* The strongest of its text goes. */
+static void
+unprefer (Table *table, unsigned which)
+{
+  GError *error = NULL;
+  const Preferred preferred = table->preferred[which];
+  g_autofree char *text = preference_text (&preferred);
+  unsigned i = 0;
+  if (!xp_unprefer (text, &error))
+    differs (table, 0, "%s", error->message);
+  while (memcmp (&table->preferred[i], &preferred, sizeof preferred) != 0)
+    i++;
+  table->n_preferred--;
+  memmove (table->preferred + i, table->preferred + i + 1,
+           (table->n_preferred - i) * sizeof preferred);
+}
+
+static void
+change_preferences (Table *table)
+{
+  if (table->n_preferred < MOST_PREFERENCES && g_rand_int_range (table->random, 0, 3) != 0)
+    prefer_at_random (table);
+  else if (table->n_preferred > 0)
+    unprefer (table, (unsigned) g_rand_int_range (table->random, 0, (gint32) table->n_preferred));
+}
+
 static void
 compare_all (Table *table, XpTensor *tensor)
 {
@@ -332,11 +413,15 @@ one_set (unsigned seed, XpTensor *tensor)
         g_clear_pointer (&step->block, xp_library_free);
       if (g_rand_int_range (table.random, 0, 8) == 0)
         change_definition (&table, (unsigned) g_rand_int_range (table.random, 0, N_ROWS));
+      if (g_rand_int_range (table.random, 0, 6) == 0)
+        change_preferences (&table);
     }
   for (unsigned row = 0; row < N_ROWS; row++)
     if (table.definitions[row] == NULL && g_rand_boolean (table.random))
       change_definition (&table, row);
   compare_all (&table, tensor);
+  if (g_rand_boolean (table.random))
+    change_preferences (&table);
   for (unsigned row = 0; row < N_ROWS; row++)
     if (table.definitions[row] == NULL)
       change_definition (&table, row);
@@ -348,6 +433,8 @@ one_set (unsigned seed, XpTensor *tensor)
     g_clear_pointer (&table.steps[i].block, xp_library_free);
   for (unsigned row = 0; row < N_ROWS; row++)
     change_definition (&table, row);
+  while (table.n_preferred > 0)
+    unprefer (&table, table.n_preferred - 1);
   compare_all (&table, tensor);
   g_rand_free (table.random);
 }

@@ -6,9 +6,15 @@
  */
 #include "table/blocks.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +90,7 @@ END_TEST
 #endif
 
 static pthread_key_t late_key;
+static XpCall *late_top;
 static unsigned n_late, n_rounds;
 
 /* Comes round as often as it is told to, and calls each time. */
@@ -95,6 +102,7 @@ call_late (G_GNUC_UNUSED void *data)
     XP_INCLUDE_KEYS (xp_key_set (XP_KEY_Named));
     XP_EXCLUDE_KEYS (xp_key_set (XP_KEY_Named));
     call_foo ();
+    late_top = xp_thread.top;
   }
   XpThreadKeys after = xp_thread_keys ();
   ck_assert_int_eq (memcmp (&before, &after, sizeof before), 0);
@@ -131,6 +139,33 @@ START_TEST (a_late_destructor_calls)
   ck_assert_uint_eq (n_late, n_rounds);
   /* The next thread has the memory of the one before, and is not taken for it. */
   run_thread (call_within_own_limit, NULL);
+  pthread_key_delete (late_key);
+}
+END_TEST
+
+/* After the last round nobody is told that the thread has gone. */
+START_TEST (a_record_of_a_late_destructor_is_used_again)
+{
+  enum
+  {
+    N_THREADS = 100
+  };
+  unsigned n_records = 0;
+  XpCall *tops[N_THREADS];
+  ck_assert_int_eq (pthread_key_create (&late_key, call_late), 0);
+  for (unsigned i = 0; i < N_THREADS; i++)
+    {
+      n_late = 0;
+      n_rounds = LATE_ROUNDS;
+      run_thread (leave_a_late_call, NULL);
+      unsigned j = 0;
+      while (j < n_records && tops[j] != late_top)
+        j++;
+      if (j == n_records)
+        tops[n_records++] = late_top;
+    }
+  /* The system may take a moment to forget a thread that was joined. */
+  ck_assert_uint_lt (n_records, N_THREADS / 2);
   pthread_key_delete (late_key);
 }
 END_TEST
@@ -319,6 +354,91 @@ START_TEST (releasing_does_not_wait)
 }
 END_TEST
 
+/* --- membarrier is forbidden after threads have begun to rely on it. --- */
+
+static void
+forbid_membarrier (void)
+{
+  struct sock_filter instructions[] = {
+    BPF_STMT (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, nr)),
+    BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+    BPF_STMT (BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT (BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = { G_N_ELEMENTS (instructions), instructions };
+  ck_assert_int_eq (prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ck_assert_int_eq (
+      syscall (SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter), 0);
+}
+
+/* How far the other thread is, and how far it may go. */
+static int n_calls, n_allowed;
+
+static void *
+call_when_allowed (G_GNUC_UNUSED void *data)
+{
+  for (int i = 1; i <= 3; i++)
+    {
+      while (__atomic_load_n (&n_allowed, __ATOMIC_SEQ_CST) < i)
+        g_thread_yield ();
+      call_foo ();
+      __atomic_store_n (&n_calls, i, __ATOMIC_SEQ_CST);
+    }
+  return NULL;
+}
+
+static void
+allow_calls (int n)
+{
+  __atomic_store_n (&n_allowed, n, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n (&n_calls, __ATOMIC_SEQ_CST) < n)
+    g_thread_yield ();
+}
+
+static void
+register_and_release_outer (void)
+{
+  XpLibrary *block = impl_new ("life", "CPU");
+  implement_with (block, "outer", give_something, 2, &n_destroyed, count_destroyed);
+  xp_library_free (block);
+}
+
+static unsigned n_warnings;
+
+static GLogWriterOutput
+count_warnings (G_GNUC_UNUSED GLogLevelFlags level, const GLogField *fields, gsize n_fields,
+                G_GNUC_UNUSED gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    n_warnings += strcmp (fields[i].key, "MESSAGE") == 0
+                  && strstr (fields[i].value, "membarrier was forbidden") != NULL;
+  return G_LOG_WRITER_HANDLED;
+}
+
+START_TEST (membarrier_is_forbidden_later)
+{
+  pthread_t thread;
+  g_log_set_writer_func (count_warnings, NULL, NULL);
+  ck_assert_int_eq (pthread_create (&thread, NULL, call_when_allowed, NULL), 0);
+  allow_calls (1);
+  register_and_release_outer ();
+  ck_assert_uint_eq (n_destroyed, 1);
+  forbid_membarrier ();
+  /* The other thread may have read the cell without a fence. */
+  register_and_release_outer ();
+  ck_assert_uint_eq (n_destroyed, 1);
+  ck_assert_uint_eq (n_warnings, 1);
+  /* Its next call makes one, and so does every later call. */
+  allow_calls (2);
+  ck_assert_ptr_null (xp_thread.limit);
+  register_and_release_outer ();
+  ck_assert_uint_eq (n_destroyed, 3);
+  ck_assert_uint_eq (n_warnings, 1);
+  allow_calls (3);
+  ck_assert_int_eq (pthread_join (thread, NULL), 0);
+}
+END_TEST
+
 /* A kernel releases itself: its frame keeps it until it has left. */
 static XpLibrary *own_block;
 
@@ -449,6 +569,9 @@ main (void)
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_test (tests, a_record_is_used_again);
   tcase_add_loop_test (tests, a_late_destructor_calls, 1, LATE_ROUNDS + 1);
+  tcase_add_test (tests, a_record_of_a_late_destructor_is_used_again);
+  if (g_getenv ("TEST_WITHOUT_MEMBARRIER") == NULL)
+    tcase_add_test (tests, membarrier_is_forbidden_later);
   tcase_add_test (tests, pthread_exit_leaves_calls_and_guards);
   tcase_add_test (tests, an_abandoned_call_is_mended);
   tcase_add_test (tests, releasing_does_not_wait);

@@ -19,6 +19,10 @@ enum
   N_ROWS = 2,
   MOST_KERNELS = 4,
   N_GRAVES = 1 << 14,
+  N_STORES = 48,
+  N_LINES = 1 << 18, /* of 64 bytes: more than a processor keeps */
+  LINE = 16,
+  LINES_APART = 67,
   GOOD = 0x600d,
   POISON = 0xdead
 };
@@ -230,11 +234,22 @@ call_target (unsigned which, bool typed, int64_t *number)
   return status;
 }
 
+/* Stores that wait for memory: what the thread stores next is seen by others only after them, while
+ * what it reads is read at once. So a frame is seen as late as may be, and a change that does not
+ * make sure of it destroys the kernel of a call that has begun. */
+static void
+delay_stores (unsigned *lines, uint64_t n)
+{
+  for (unsigned i = 0; i < N_STORES; i++)
+    lines[(n * N_STORES + i) * LINES_APART % N_LINES * LINE] = (unsigned) n;
+}
+
 static void *
 call_until_stopped (void *data)
 {
   unsigned me = GPOINTER_TO_UINT (data);
   uint64_t n = 0, exact = 0;
+  g_autofree unsigned *lines = g_new0 (unsigned, N_LINES *LINE);
   for (; !READ (stop); n++)
     {
       unsigned which = (unsigned) n % N_ROWS;
@@ -242,6 +257,8 @@ call_until_stopped (void *data)
       int64_t number = 0;
       unsigned before = READ (target->version);
       int64_t expected = READ (target->expected);
+      if (n / 1024 % 4 != 0)
+        delay_stores (lines, n);
       XpStatus status = call_target (which, me % 2 == 0, &number);
       bool nothing_changed = before % 2 == 0 && READ (target->version) == before;
       bool is_right = status == XP_OK && number % BY_AUTOGRAD > 0

@@ -254,6 +254,50 @@ START_TEST (through_a_plugin_that_is_unloaded)
 }
 END_TEST
 
+/* --- What a typed caller has boxed. --- */
+
+static unsigned n_freed;
+
+static void
+count_freed (G_GNUC_UNUSED void *data)
+{
+  n_freed++;
+}
+
+static XpStatus
+throw_boxed (G_GNUC_UNUSED XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
+             G_GNUC_UNUSED XpValue *results, G_GNUC_UNUSED GError **error)
+{
+  throw_number (18);
+  return XP_OK;
+}
+
+static void
+call_with_a_list (void *data)
+{
+  XpTensor *elements[] = { data }, *out;
+  const XpTensors none = { NULL, 0 };
+  xp_calls_tensors (NULL, (XpTensors){ elements, 1 }, none, NULL, &out, NULL);
+}
+
+START_TEST (a_boxed_list_is_freed)
+{
+  static const XpLayoutClass layout = { sizeof layout, XP_STRIDED, XP_FUNCTIONALITY_Dense,
+                                        count_freed, NULL };
+  GError *error = NULL;
+  define (rows, "tensors(Tensor? self, Tensor[] list, Tensor?[] holes, Tensor[]? more=None) -> "
+                "Tensor");
+  implement_with (cpu, "tensors", throw_boxed, 4, NULL, NULL);
+  XpTensor *element = xp_tensor_new_with_layout (&layout, &n_freed, XP_FLOAT32, XP_INTS (1), XP_CPU,
+                                                 &error);
+  assert_no_error (error);
+  ck_assert_int_eq (catch_number (call_with_a_list, element), 18);
+  ck_assert_uint_eq (n_freed, 0);
+  xp_tensor_unref (element);
+  ck_assert_uint_eq (n_freed, 1);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -262,6 +306,7 @@ main (void)
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_loop_test (tests, through_calls_and_guards, 0, 2 * N_ENDS);
   tcase_add_loop_test (tests, through_a_plugin_that_is_unloaded, 0, N_ENDS);
+  tcase_add_test (tests, a_boxed_list_is_freed);
   suite_add_tcase (suite, tests);
   tcase_set_timeout (tests, 60);
   return run_suite (suite);

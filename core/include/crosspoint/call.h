@@ -40,6 +40,10 @@ typedef enum
  *
  * A kernel in boxed form, which can serve any operator.
  *
+ * A kernel sets @error where it returns %XP_FAILED and nowhere else, in either form. A boxed call
+ * whose kernel returns %XP_OK with an error set fails with %XP_ERROR_INTERNAL; a typed one does not
+ * look, which every call would pay for, and its caller finds %XP_OK and the error.
+ *
  * Returns: %XP_OK, %XP_FAILED with @error set, or what xp_call_decline() gave
  */
 typedef XpStatus (*XpBoxedFunction) (XpCall *call, const XpValue *arguments, XpValue *results,

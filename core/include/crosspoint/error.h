@@ -145,6 +145,17 @@ G_BEGIN_DECLS
      "Report it to the plugin's author.")                                                          \
   _ (SYNTAX, "SyntaxError", "A statement or a value of the little language does not parse.",       \
      "Correct it where the message points; docs/language.md describes the language.")              \
+  _ (SCHEMA_CHANGED, "RuntimeError",                                                               \
+     "The new plugin of a swap changes the signature of rows that the old one defines.",           \
+     "Swap by force, if callers that were compiled for the old signature may fail.")               \
+  _ (UNDO_STALE, "RuntimeError",                                                                   \
+     "A swap cannot be undone: what came later stands in its cells, or it is no longer kept.",     \
+     "Take the later changes back first, or swap the other way round.")                            \
+  _ (QUARANTINED, "RuntimeError",                                                                  \
+     "The plugin crashed, hung or ended its process when it was scanned.",                         \
+     "Build it again, or try it again with `crosspoint retry`.")                                   \
+  _ (DISABLED, "RuntimeError", "The setting `disable` names the plugin, so it is not loaded.",     \
+     "Take it out of the setting; `crosspoint config disable` shows where that is from.")          \
   _ (SECOND_CORE, "RuntimeError",                                                                  \
      "Two copies of the core are in one process, or a plugin would not find the one there is.",    \
      "Use one libcrosspoint.so for the program and its plugins, or link the program with "         \

@@ -159,6 +159,7 @@ xp_thread_set_excluded_ (XpKey key, bool excluded)
  * XpThreadState:
  * @keys: its keys
  * @inference_mode: nonzero in inference mode
+ * @preferences: what xp_thread_prefer() has set, or %NULL; the core's, for the life of the process
  * @reserved: zero
  *
  * What decides, besides their arguments, what calls on a thread do. A pool takes it where work is
@@ -171,7 +172,8 @@ typedef struct
 {
   XpThreadKeys keys;
   uint64_t inference_mode;
-  uint64_t reserved[3];
+  const void *preferences;
+  uint64_t reserved[2];
 } XpThreadState;
 
 /**
@@ -217,6 +219,38 @@ xp_thread_state_restore_ (const XpThreadState *saved)
 /* Inference mode: tensors made within carry neither autograd keys nor ADInplaceOrView, and calls
  * pass those over (reference 7.3); with false, the opposite within a scope of inference mode. */
 #define XP_INFERENCE_MODE(on) XP_STATE_GUARD_ (xp_thread_set_inference_mode_ (on))
+
+/* --- Kernels that a thread prefers. ----------------------------------------------------------- */
+
+/**
+ * xp_thread_prefer:
+ * @text: a preference, as xp_prefer() takes it
+ * @error: return location for an error
+ *
+ * Puts a preference before all others for the calls of this thread, without a scope; a guard around
+ * it undoes it at its end (%XP_PRESERVE_THREAD_STATE). Where the cell that a call goes to holds a
+ * kernel, and another that is registered to the same key, or another fallback for it, is preferred,
+ * that one is called: by typed callers, boxed ones and redispatches alike, with the table and other
+ * threads as they are. Fallthroughs are not chosen, and what the row passes over stays passed over.
+ * Calls that name their kernel or their key (`direct.h`) are not affected.
+ *
+ * While a thread prefers something its calls take the slow path, and the first of each operator and
+ * key after a change of the table takes the table's lock; they do not wait otherwise. Each distinct
+ * list of preferences is kept for the life of the process.
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT for a text that is no preference.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_thread_prefer (const char *text, GError **error);
+
+/* The same; a text that is no preference is a mistake of the program. The state before. */
+XP_PUBLIC XpThreadState xp_thread_prefer_ (const char *text);
+
+/* Prefers within the scope, on this thread: XP_PREFER_IN_THREAD ("aten::mm@openblas"); */
+#define XP_PREFER_IN_THREAD(text) XP_STATE_GUARD_ (xp_thread_prefer_ (text))
+/* Changes nothing now, and undoes at the end what the scope has changed. */
+#define XP_PRESERVE_THREAD_STATE() XP_STATE_GUARD_ (xp_thread_state_capture ())
 
 G_END_DECLS
 

@@ -368,6 +368,10 @@ XP_PUBLIC bool xp_alias_contains (XpKey alias, XpKey key);
  * part of the load, and nobody else sees it before that has succeeded: see XP_BACKEND(). In a swap
  * the name passes over from the old plugin, with its bit and its tensors.
  *
+ * Publishes every row that has kernels anew, which takes milliseconds where there are thousands: an
+ * alias kernel or fallback of any of them may serve the new keys, and calls test for nothing. In a
+ * load that is done once for all it brings.
+ *
  * Errors: %XP_ERROR_BACKEND_EXISTS when the name is taken (it names the owner), or another thread
  * is just registering it, %XP_ERROR_INVALID_ARGUMENT for a malformed name, %XP_ERROR_LIMIT when all
  * 48 bits are in use or held by tensors of devices that were given back,

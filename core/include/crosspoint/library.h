@@ -294,7 +294,10 @@ XP_PUBLIC void xp_backend_run (const XpBackendBlock *block);
  * and has a record from then on, unless its note is refused or a plugin of that name is loaded.
  *
  * A plugin that is still being loaded, or has begun to leave, is refused, here and by
- * xp_library_def() and xp_library_impl(): a kernel of it that runs while it is unloaded, say.
+ * xp_library_def() and xp_library_impl(): a kernel of it that runs while it is unloaded, say, or a
+ * thread that its constructor starts. A constructor of an object that came in another way than
+ * through xp_plugin_load() must not wait for a thread that registers: to keep the object mapped
+ * that takes the linker's lock, which a constructor runs under.
  *
  * Errors: %XP_ERROR_NAMESPACE_TAKEN, %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_UNKNOWN_KEY,
  * %XP_ERROR_PLUGIN_NOT_LOADED, %XP_ERROR_SECOND_CORE.

@@ -5,7 +5,7 @@
  * A load is a transaction: everything the plugin's constructors register is checked as a whole and
  * published at once, and any error leaves the table as it was. Loads are counted; the last unload
  * acts. All functions may be called from any thread, but not from within a plugin's constructor,
- * probe or fini.
+ * probe or fini. A thread that is cancelled while it loads, unloads or swaps does so first.
  */
 #ifndef XP_LOADER_H
 #define XP_LOADER_H
@@ -26,12 +26,15 @@ typedef struct XpPlugin XpPlugin;
   _ (AVAILABLE, "available", "its note is good; it is not loaded")                                 \
   _ (LOADING, "loading", "its constructors are running")                                           \
   _ (LOADED, "loaded", "its rows and cells are in the table")                                      \
+  _ (INACTIVE, "inactive", "another has its place; its file stays mapped, to be brought back")     \
   _ (DRAINING, "draining", "its cells are gone; something of it is still in use")                  \
   _ (UNLOADED, "unloaded", "it was loaded; its file is unmapped")                                  \
   _ (RETIRED, "retired", "its cells are gone; its file stays mapped, for a reason")                \
   _ (REJECTED, "rejected", "it was refused before any of its code ran")                            \
   _ (UNSUITABLE, "unsuitable", "its probe says that it cannot work here")                          \
-  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")
+  _ (FAILED, "failed", "it could not be opened, or what it registers does not fit")                \
+  _ (QUARANTINED, "quarantined", "it crashed, hung or ended its process when it was scanned")      \
+  _ (PASSED_OVER, "passed over", "another variant of it is better here")
 
 #define XP_PLUGIN_STATE_ENUMERATOR_(enumerator, name, meaning) XP_PLUGIN_##enumerator,
 typedef enum
@@ -54,12 +57,14 @@ XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
  * @build_id: (nullable): its build-id in hexadecimal
  * @state: where it is in its life
  * @reason: (nullable): why it is there
+ * @error: (nullable): the name of the error code of that, `WRONG_ABI`, where a file was refused
+ * @scanned: when the file was scanned, in seconds since 1970; 0 for one that is loaded, or was not
  * @resident: (nullable): why its file will stay mapped after unloading
  * @load_count: how often it is loaded
  * @pin_count: what keeps it mapped
  * @priority: the priority of what it registers
- * @n_rows: rows it defines now
- * @n_cells: kernels and fallbacks it has in the table now
+ * @n_rows: rows it defines now; of one that is not loaded, those that the scan has found
+ * @n_cells: kernels and fallbacks it has in the table now; or those that the scan has found
  * @requires: plugins it needs
  * @defines: namespaces it opens rows in
  * @fills: `namespace/key` it fills cells of
@@ -83,6 +88,8 @@ typedef struct
   XpPluginState state;
   int priority;
   char *reason;
+  const char *error;
+  gint64 scanned;
   char *resident;
   unsigned load_count;
   unsigned pin_count;
@@ -107,7 +114,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpPluginInfo, xp_plugin_info_free)
  * Reads the note of a file for any machine; runs nothing of it. A file that could not be loaded
  * here gives its info too, with state %XP_PLUGIN_REJECTED and the reason.
  *
- * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE.
+ * Errors: %XP_ERROR_FILE_IO, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_FILE_FORMAT for one that is cut
+ * short, %XP_ERROR_INVALID_NOTE.
  *
  * Returns: (transfer full): what its note says
  */
@@ -119,11 +127,14 @@ XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
  *   it
  * @error: return location for an error
  *
- * Loads a plugin, or counts one load more of it.
+ * Loads a plugin, or counts one load more of it. Of the variants NAME.LEVEL.so beside NAME.so (see
+ * docs/plugins.md) a name loads the best that this machine runs. A plugin that cannot be loaded is
+ * remembered: a later error that it could have prevented repeats why.
  *
  * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
- * %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
+ * %XP_ERROR_DISABLED, %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
  * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
+ * %XP_ERROR_QUARANTINED, unless the setting `load-quarantined` is on, %XP_ERROR_FILE_FORMAT,
  * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, %XP_ERROR_SECOND_CORE, and
  * those of xp_library_def() and xp_library_impl().
  *
@@ -144,27 +155,83 @@ XP_PUBLIC XpPlugin *xp_plugin_load (const char *name, GError **error);
  * Errors: %XP_ERROR_PLUGIN_NOT_LOADED; %XP_ERROR_IN_USE, with the plugins that require it, and
  * %XP_ERROR_BUSY from inside one of its kernels: both leave it as it was. %XP_ERROR_BUSY, too, when
  * a thread does not leave within xp_set_unload_timeout(): the cells are gone, the state is
- * %XP_PLUGIN_DRAINING.
+ * %XP_PLUGIN_DRAINING. So it is where the system call membarrier was forbidden after the program's
+ * start, until every thread that had called before has called again or ended.
  *
  * Returns: %TRUE on success
  */
 XP_PUBLIC gboolean xp_plugin_unload (XpPlugin *plugin, GError **error);
 
 /**
+ * xp_plugin_unload_cascade:
+ * @plugin: a plugin that is loaded
+ * @error: return location for an error
+ *
+ * Unloads @plugin together with every plugin that requires it, directly or through others, however
+ * often they are loaded; their cells go at once.
+ *
+ * Errors: those of xp_plugin_unload(), but for %XP_ERROR_IN_USE.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_plugin_unload_cascade (XpPlugin *plugin, GError **error);
+
+/**
+ * XpSwapFlags:
+ * @XP_SWAP_STRICT: the new plugin fills every cell that the old one fills
+ * @XP_SWAP_OVERLAY: the old one stays beneath and fills what the new one lacks; the new one's
+ *   priority is raised over the old one's where it is not
+ * @XP_SWAP_FORCE: rows may get another signature
+ */
+typedef enum
+{
+  XP_SWAP_STRICT = 0,
+  XP_SWAP_OVERLAY = 1 << 0,
+  XP_SWAP_FORCE = 1 << 1
+} XpSwapFlags;
+
+/**
  * xp_plugin_swap:
  * @plugin: a plugin that is loaded
- * @name: name or path of the one to take its place; may be loaded already
+ * @name: (nullable): name or path of the one to take its place, which may be loaded already; %NULL
+ *   for its own file, built again
+ * @flags: how
+ * @token: (out) (optional): what xp_plugin_undo() takes
  * @error: return location for an error
  *
  * Replaces one plugin by another, so that every cell holds the old kernel or the new one at any
- * time, never none; then unloads the old one as xp_plugin_unload() does, whatever its count.
+ * time, never none. The new one is checked against the table without the old one, so that rows,
+ * fallbacks and names of devices pass over. The old one is %XP_PLUGIN_INACTIVE then, mapped, until
+ * as many later swaps as the setting `undo-depth` says were made, the new one is unloaded, or it is
+ * unloaded itself; then it is closed as xp_plugin_unload() does.
  *
- * Errors: %XP_ERROR_COVERAGE_LOST, with the cells that the new one lacks, and those of
- * xp_plugin_load() and xp_plugin_unload(); all but a late %XP_ERROR_BUSY leave the table as it was.
+ * Errors: %XP_ERROR_COVERAGE_LOST, with the cells that the new one lacks; %XP_ERROR_SCHEMA_CHANGED,
+ * with the rows; %XP_ERROR_PLUGIN_CONFLICT, for an overlay that is loaded already; and those of
+ * xp_plugin_load() and xp_plugin_unload(). All leave the table as it was, but for a late
+ * %XP_ERROR_BUSY where `undo-depth` is 0.
  *
  * Returns: (transfer none): the new plugin
  */
-XP_PUBLIC XpPlugin *xp_plugin_swap (XpPlugin *plugin, const char *name, GError **error);
+XP_PUBLIC XpPlugin *xp_plugin_swap (XpPlugin *plugin, const char *name, XpSwapFlags flags,
+                                    unsigned *token, GError **error);
+
+/**
+ * xp_plugin_undo:
+ * @token: what xp_plugin_swap() gave, or 0 for the newest swap
+ * @old: (out) (optional) (transfer none): the plugin that is back
+ * @new_: (out) (optional) (transfer none): the one that was in its place or over it
+ * @error: return location for an error
+ *
+ * Takes a swap back: the old plugin's registrations stand where they stood, and what the swap has
+ * loaded is unloaded, however often it was loaded since.
+ *
+ * Errors: %XP_ERROR_UNDO_STALE, with the cells that others have changed since, or for a swap that
+ * is no longer kept; %XP_ERROR_IN_USE and %XP_ERROR_BUSY as for xp_plugin_unload(). All but a late
+ * %XP_ERROR_BUSY leave the table as it was.
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_plugin_undo (unsigned token, XpPlugin **old, XpPlugin **new_, GError **error);
 
 /**
  * xp_plugin_find:
@@ -199,6 +266,20 @@ XP_PUBLIC XpPluginState xp_plugin_state (XpPlugin *plugin);
 XP_PUBLIC XpPluginInfo **xp_plugins (unsigned *n_plugins);
 
 /**
+ * xp_plugins_for:
+ * @op: an operator
+ * @key: a dispatch key, or an alias key
+ * @n_plugins: (out): how many
+ *
+ * Who would bring what a call lacks, by the notes of the plugins there are: those that open rows in
+ * the operator's namespace, if it has no schema, then those that may fill the cell, the likeliest
+ * first. None of them is loaded; state and reason tell which ones cannot be.
+ *
+ * Returns: (transfer full) (array length=n_plugins): free as those of xp_plugins()
+ */
+XP_PUBLIC XpPluginInfo **xp_plugins_for (const char *op, XpKey key, unsigned *n_plugins);
+
+/**
  * xp_set_unload_timeout:
  * @seconds: how long unloading waits for threads inside; the default is 10
  */
@@ -223,8 +304,9 @@ typedef struct
  *
  * Where a plugin given by name is looked for, in order: CROSSPOINT_PLUGIN_PATH; then
  * CROSSPOINT_PLUGIN_SYSTEM_PATH alone where it is set, else the user's data directory, the
- * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. Never the working
- * directory; the environment is not read in a process with raised privileges.
+ * directory `crosspoint/plugins` beside libcrosspoint, and the install directory. All of them are
+ * absolute, and never the working directory; the environment is not read in a process with raised
+ * privileges.
  *
  * Returns: (transfer full) (array length=n_directories): free with xp_search_directories_free()
  */

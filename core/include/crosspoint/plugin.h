@@ -117,7 +117,8 @@ XP_ENTRY_POINT_ gboolean xp_plugin_probe (GError **error);
  * xp_plugin_fini:
  *
  * Optional, in the plugin: runs when its cells are gone and no call is inside, before the file is
- * unmapped. It frees what the plugin has allocated and joins its threads.
+ * unmapped, on a thread of its own. It frees what the plugin has allocated and joins its threads.
+ * Where it does not return within the setting `unload-timeout`, the file stays mapped.
  */
 XP_ENTRY_POINT_ void xp_plugin_fini (void);
 

@@ -60,12 +60,14 @@ XP_PUBLIC XpRule xp_rule_for_cell (const XpKey *kernels, unsigned n_kernels, gbo
  * @is_active: whether it is the one of its key that counts
  * @is_fallthrough: whether it is xp_fallthrough()
  * @is_typed: whether it has a typed form
+ * @is_fallback: whether it serves all rows
  * @location: `registered at FILE:LINE`
  * @file: FILE
  * @line: LINE
  * @signature: (nullable): what it takes
  * @plugin: the plugin that owns it
  * @priority: its priority
+ * @preference: (nullable): the preference that it is ranked by, `aten::mm@openblas`
  *
  * A kernel on a key of a row, or a fallback.
  */
@@ -75,12 +77,14 @@ typedef struct
   gboolean is_active;
   gboolean is_fallthrough;
   gboolean is_typed;
+  gboolean is_fallback;
   int line;
   int priority;
   char *location;
   char *file;
   char *signature;
   char *plugin;
+  char *preference;
 } XpRegistrationInfo;
 
 /**
@@ -294,6 +298,76 @@ XP_PUBLIC gboolean xp_table_has_computed_kernel (const char *name, XpKey key, GE
  *   definition
  */
 XP_PUBLIC char **xp_table_dangling (void);
+
+/**
+ * XpCellStack:
+ * @name: `aten::mm`
+ * @key: a runtime key
+ * @rule: the rule that filled the cell
+ * @reason: what decided between the first candidate and the next: `preference aten::mm@openblas`,
+ *   `priority 10 over 0`, `newest`, `direct kernel over alias CompositeImplicitAutograd`,
+ *   `fallback`, `only one`; or why there is none, the rule's label
+ * @n_candidates: how many
+ * @candidates: every registration that could serve the cell, best first; %is_active of the one that
+ *   it holds, none where it is ambiguous
+ *
+ * All that could be in one cell.
+ */
+typedef struct
+{
+  char *name;
+  XpKey key;
+  XpRule rule;
+  char *reason;
+  unsigned n_candidates;
+  XpRegistrationInfo *candidates;
+} XpCellStack;
+
+/**
+ * xp_table_cell:
+ * @name: `aten::mm`
+ * @key: a runtime key
+ * @error: return location for an error
+ *
+ * Who fills a cell, who would if that one were gone, and why.
+ *
+ * Errors: %XP_ERROR_UNKNOWN_OPERATOR; %XP_ERROR_ALIAS_KEY for an alias key, which has no cell.
+ *
+ * Returns: (transfer full): the stack of its candidates, which is empty where the cell is
+ */
+XP_PUBLIC XpCellStack *xp_table_cell (const char *name, XpKey key, GError **error);
+XP_PUBLIC void xp_cell_stack_free (XpCellStack *stack);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpCellStack, xp_cell_stack_free)
+
+/**
+ * XpPendingInfo:
+ * @name: `aten::mm`
+ * @key: the key it is registered to
+ * @plugin: who has registered it
+ * @location: `registered at FILE:LINE`
+ *
+ * A kernel that waits for its row to be defined.
+ */
+typedef struct
+{
+  char *name;
+  XpKey key;
+  char *plugin;
+  char *location;
+} XpPendingInfo;
+
+/**
+ * xp_table_pending:
+ * @n_pending: (out): how many
+ *
+ * The kernels whose operators no library that is loaded defines. A definition that does not fit one
+ * of them is refused with %XP_ERROR_SCHEMA_MISMATCH, which names it.
+ *
+ * Returns: (transfer full) (array length=n_pending): those, sorted by name, then as in a dump; free
+ *   with xp_pending_infos_free()
+ */
+XP_PUBLIC XpPendingInfo *xp_table_pending (unsigned *n_pending);
+XP_PUBLIC void xp_pending_infos_free (XpPendingInfo *infos, unsigned n);
 
 /**
  * XpTableListener:

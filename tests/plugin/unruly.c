@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unruly.c: plugins that keep something of themselves running: each unloads, or says why not, and
+ * the program runs on.
+ */
+#include "plugin/fixtures.h"
+
+#include <stdlib.h>
+
+static unsigned
+n_open_files (void)
+{
+  unsigned n = 0;
+  g_autoptr (GDir) folder = g_dir_open ("/proc/self/fd", 0, NULL);
+  while (g_dir_read_name (folder) != NULL)
+    n++;
+  return n;
+}
+
+/* Peers, pain 12: unloading waits for what the plugin waits for, but not for ever. */
+START_TEST (pain_12_a_fini_that_blocks)
+{
+  GError *error = NULL;
+  char *folder = folder_new ();
+  g_autofree char *go = g_build_filename (folder, "go", NULL);
+  g_setenv ("FIXTURE_GO", go, TRUE);
+  xp_set_unload_timeout (0.2);
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("blocks_fini");
+  assert_number (4950);
+  ck_assert (!xp_plugin_unload (plugin, &error));
+  assert_error (
+      error, XP_ERROR_BUSY,
+      "the cells of blocks_fini are gone, but its fini did not return within 0.2 seconds");
+  assert_state (plugin, XP_PLUGIN_RETIRED, "its fini did not return within 0.2 seconds");
+  ck_assert (is_mapped ("-blocks_fini.so"));
+  ck_assert_int_eq (call_number ("fixture::number", &error), -1);
+  g_clear_error (&error);
+
+  /* Another copy of it lives and dies like any other. */
+  ck_assert (g_file_set_contents (go, "", 0, NULL));
+  XpPlugin *again = load_fixture ("blocks_fini");
+  ck_assert_ptr_ne (again, plugin);
+  assert_number (4950);
+  unload (again);
+  assert_state (again, XP_PLUGIN_UNLOADED, NULL);
+  folder_remove (folder);
+}
+END_TEST
+
+static void *
+unload_in_thread (void *plugin)
+{
+  GError *error = NULL;
+  xp_plugin_unload (plugin, &error);
+  assert_no_error (error);
+  return NULL;
+}
+
+/* Others load and unload while it runs. */
+START_TEST (a_fini_holds_nobody_up)
+{
+  char *folder = folder_new ();
+  g_autofree char *go = g_build_filename (folder, "go", NULL);
+  g_setenv ("FIXTURE_GO", go, TRUE);
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("blocks_fini");
+  GThread *thread = g_thread_new ("unload", unload_in_thread, plugin);
+  wait_for_state (plugin, XP_PLUGIN_DRAINING);
+  unload (load_fixture ("first"));
+  XpPlugin *second = load_fixture ("second");
+  assert_number (2);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "its fini runs");
+  ck_assert (g_file_set_contents (go, "", 0, NULL));
+  g_thread_join (thread);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+  unload (second);
+  folder_remove (folder);
+}
+END_TEST
+
+/* A thread that nobody ends is known before: the file stays. */
+START_TEST (a_thread_that_is_left)
+{
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("leaves_thread");
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+  ck_assert_str_eq (info->resident,
+                    "it imports pthread_create, and has no xp_plugin_fini() to end its threads");
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_RETIRED, "its file stays mapped: it imports pthread_create");
+  ck_assert (is_mapped ("-leaves_thread.so"));
+  g_usleep (10000);
+  load_fixture ("leaves_thread");
+  assert_number (4950);
+}
+END_TEST
+
+START_TEST (a_thread_that_fini_joins)
+{
+  load_fixture ("rows");
+  for (unsigned i = 0; i < 20; i++)
+    {
+      XpPlugin *plugin = load_fixture ("joins_thread");
+      assert_number (4950);
+      unload (plugin);
+      assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+    }
+  ck_assert (!is_mapped ("-joins_thread.so"));
+}
+END_TEST
+
+/* Its library keeps the threads, and stays for them; the plugin itself goes. */
+START_TEST (openmp)
+{
+  load_fixture ("rows");
+  for (unsigned i = 0; i < 20; i++)
+    {
+      XpPlugin *plugin = load_fixture ("openmp");
+      assert_number (4950);
+      unload (plugin);
+      assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+      ck_assert (!is_mapped ("-openmp.so"));
+      ck_assert (is_mapped ("libgomp.so"));
+    }
+}
+END_TEST
+
+static char *reported;
+
+static void
+report (const char *text)
+{
+  g_free (reported);
+  reported = g_strdup (text);
+}
+
+/* The lock that it would wait for is its own thread's. */
+START_TEST (a_destructor_that_loads)
+{
+  g_autofree char *path = fixture_path ("first");
+  g_autofree char *address = g_strdup_printf ("%" G_GUINTPTR_FORMAT, (guintptr) report);
+  g_setenv ("FIXTURE_LOADED", path, TRUE);
+  g_setenv ("FIXTURE_REPORT", address, TRUE);
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("destructor_loads");
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+  ck_assert_ptr_nonnull (reported);
+  ck_assert_ptr_nonnull (strstr (reported, "this thread loads or unloads a plugin"));
+  load_fixture ("first");
+}
+END_TEST
+
+/* Nothing is left of loads that fail. */
+static const char *const bad[] = { "fussy", "duplicate", "unresolved", "syntax", "needy", "plain" };
+
+START_TEST (a_hundred_failures)
+{
+  load_fixture ("rows");
+  g_autofree char *table = table_text ();
+  unsigned before = 0;
+  for (unsigned i = 0; i < 100; i++)
+    {
+      GError *error = NULL;
+      g_autofree char *path = fixture_path (bad[i % XP_LENGTH (bad)]);
+      ck_assert_ptr_null (xp_plugin_load (path, &error));
+      g_clear_error (&error);
+      if (i == XP_LENGTH (bad))
+        before = n_open_files ();
+    }
+  ck_assert_uint_eq (n_open_files (), before);
+  for (unsigned i = 0; i < XP_LENGTH (bad); i++)
+    {
+      g_autofree char *copy = g_strconcat ("-", bad[i], ".so", NULL);
+      ck_assert (!is_mapped (copy));
+    }
+  assert_table (table);
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("unruly");
+  TCase *tests = tcase_create ("unruly");
+  tcase_set_timeout (tests, 30);
+  tcase_add_test (tests, pain_12_a_fini_that_blocks);
+  tcase_add_test (tests, a_fini_holds_nobody_up);
+  tcase_add_test (tests, a_thread_that_is_left);
+  tcase_add_test (tests, a_thread_that_fini_joins);
+#ifndef __SANITIZE_THREAD__ /* which does not see how the library's threads meet */
+  tcase_add_test (tests, openmp);
+#endif
+  tcase_add_test (tests, a_destructor_that_loads);
+  tcase_add_test (tests, a_hundred_failures);
+  suite_add_tcase (suite, tests);
+  return run_suite (suite);
+}
