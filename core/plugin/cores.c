@@ -121,7 +121,7 @@ xp_core_check (const XpPluginInfo *note, GError **error)
   else if (dlsym (RTLD_DEFAULT, "xp_core_mark_") != (void *) xp_core_mark_)
     xp_error_set (error, XP_ERROR_SECOND_CORE, &details,
                   "%s, the plugin %s, would not find the core: it is linked statically into %s, "
-                  "which does not export it; link that with -rdynamic and all of libcrosspoint.a, "
+                  "which does not export it; link that with -rdynamic, "
                   "or with libcrosspoint.so",
                   note->path, note->name, own);
   else
