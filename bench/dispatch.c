@@ -14,7 +14,7 @@ enum
   N_ROUNDS = 60,
   N_PASSED_KEYS = 30,
   N_ROW_ROUNDS = 6,
-  N_THREAD_ROUNDS = 100
+  N_THREAD_ROUNDS = 300
 };
 
 static XpTensor *a, *b;
@@ -74,6 +74,7 @@ WORK (guard, call_guard ())
 WORK (find, sink = (int64_t) (intptr_t) xp_operator_find ("bench::nop2"))
 WORK (find_unknown, sink = (int64_t) (intptr_t) xp_operator_find ("bench::absent"))
 WORK (passed, xp_bench_passed (x, y, 1.0, NULL))
+WORK (apart, xp_bench_apart (x, y, 1.0, NULL))
 
 enum
 {
@@ -196,7 +197,7 @@ call_in_step (void *data)
       while (__atomic_load_n (&round_now, __ATOMIC_ACQUIRE) < round)
         ;
       double begin = nanoseconds_now ();
-      typed (a, b);
+      apart (a, b);
       caller->ns = (nanoseconds_now () - begin) / n_calls;
     }
   __atomic_add_fetch (&n_waiting, 1, __ATOMIC_ACQ_REL);
@@ -218,7 +219,7 @@ measure_threads (unsigned figure, unsigned n)
         ;
       __atomic_store_n (&round_now, round, __ATOMIC_RELEASE);
       double begin = nanoseconds_now ();
-      typed (a, b);
+      apart (a, b);
       callers[0].ns = (nanoseconds_now () - begin) / n_calls;
       while (__atomic_load_n (&n_waiting, __ATOMIC_ACQUIRE) < (round + 1) * (n - 1))
         ;

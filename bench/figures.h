@@ -53,7 +53,7 @@ double direct_round (unsigned n_calls);
 gboolean dispatch_measure (GError **error);
 gboolean register_measure (GError **error);
 
-/* dispatch.c, two_threads.c, register.c */
+/* dispatch.c, register.c */
 extern Figure dispatch_figures[];
 extern const unsigned n_dispatch_figures;
 extern Figure register_figures[];

@@ -17,6 +17,14 @@ nop2 (G_GNUC_UNUSED XpCall *call, XpTensor *a, G_GNUC_UNUSED XpTensor *b, G_GNUC
 }
 
 static XpStatus
+apart (G_GNUC_UNUSED XpCall *call, XpTensor *a, G_GNUC_UNUSED XpTensor *b, G_GNUC_UNUSED double s,
+       G_GNUC_UNUSED GError **error)
+{
+  __asm__ volatile("" : : "r"(a));
+  return XP_OK;
+}
+
+static XpStatus
 id1 (G_GNUC_UNUSED XpCall *call, XpTensor *a, XpTensor **result, G_GNUC_UNUSED GError **error)
 {
   *result = xp_tensor_ref (a);
@@ -42,6 +50,7 @@ XP_LIBRARY_IMPL (bench, CPU, m)
 {
   xp_impl_bench_nop2 (m, nop2);
   xp_impl_bench_passed (m, nop2);
+  xp_impl_bench_apart (m, apart);
   xp_impl_bench_id1 (m, id1);
   xp_impl (m, "boxed", boxed_nop2);
 }

@@ -213,19 +213,23 @@ emit_registration (Emission *e)
         e->c_name, e->c_name, e->c_name);
 }
 
-/* Where a typed caller goes when its kernel cannot be called as it stands. */
+/* Where a typed caller goes when its kernel cannot be called as it stands, with the call, which
+ * ends here. */
 static void
 emit_boxed (Emission *e)
 {
-  emit (
-      e,
-      "static XP_COLD G_GNUC_UNUSED XpStatus\nxp_%s_boxed_ (XpOperator *op, XpCall *call, XpStatus "
-      "status, XpKeySet keys, XpCallKind kind, ",
-      e->c_name);
+  emit (e,
+        "static XP_COLD G_GNUC_UNUSED XpStatus\nxp_%s_boxed_ (XpOperator *op, XpCall *entered, "
+        "XpStatus status, XpKeySet keys, XpCallKind kind, ",
+        e->c_name);
   emit_parameters (e);
   /* Without arguments there is one all the same, for an array has to have one. */
-  emit (e, ")\n{\n  XpValue values[%u]%s;\n  XpValue outputs[%u];\n", MAX (e->n_arguments, 1),
-        e->n_arguments == 0 ? " = { XP_NONE }" : "", MAX (e->n_results, 1));
+  emit (e,
+        ")\n{\n  XP_CALL_SCOPE XpCall *call = entered;\n  op = call != NULL ? xp_call_operator "
+        "(call) : op;\n  XpValue values[%u]%s;\n  XpValue "
+        "outputs[%u];\n",
+        MAX (e->n_arguments, 1), e->n_arguments == 0 ? " = { XP_NONE }" : "",
+        MAX (e->n_results, 1));
   emit (e, "  static const uint8_t tags[] = { ");
   for (unsigned i = 0; i < e->n_results; i++)
     emit (e, "%s, ", e->results[i].type->tag);
@@ -323,6 +327,8 @@ emit_return_boxed (Emission *e, const char *state, bool is_redispatch)
   emit (e, ");\n");
 }
 
+/* All that is unusual is done in the boxed form. A call is handed over to it: with nothing but the
+ * kernel in the scope that an exception unwinds, the caller's code comes out shorter. */
 static void
 emit_caller (Emission *e, bool is_redispatch)
 {
@@ -337,16 +343,19 @@ emit_caller (Emission *e, bool is_redispatch)
   if (!is_redispatch)
     emit_keys (e);
   emit (e,
-        "  XpStatus status = XP_OK;\n"
         "  const XpKernel *kernel;\n"
-        "  XP_CALL_SCOPE XpCall *call = xp_call_enter%s (op, keys, &kernel);\n"
+        "  XpCall *call = xp_call_enter%s (op, keys, &kernel);\n"
         "  if (G_UNLIKELY (call == NULL))\n    ",
         is_redispatch ? "_with_keys" : "");
   emit_return_boxed (e, "op, NULL, XP_OK, keys", is_redispatch);
-  emit (e, "  XpTypedFunction typed = kernel->typed;\n");
-  emit (e, "  if (G_LIKELY (typed != NULL))\n    status = ((xp_%s_fn) typed) (call, ", e->c_name);
+  emit (e, "  XpTypedFunction typed = kernel->typed;\n  if (G_UNLIKELY (typed == NULL))\n    ");
+  emit_return_boxed (e, "NULL, call, XP_OK, (XpKeySet){ 0, 0 }", is_redispatch);
+  emit (e,
+        "  XpStatus status;\n  {\n    XP_CALL_SCOPE XpCall *inside = call;\n"
+        "    status = ((xp_%s_fn) typed) (call, ",
+        e->c_name);
   emit_arguments (e, false);
-  emit (e, ");\n  if (G_LIKELY (typed != NULL && status == XP_OK");
+  emit (e, ");\n    if (G_LIKELY (status == XP_OK");
   /* A kernel that gives nothing must not make its caller look at it. */
   for (unsigned i = 0; i < e->n_results; i++)
     if (e->results[i].type->given != NULL)
@@ -354,10 +363,8 @@ emit_caller (Emission *e, bool is_redispatch)
         g_autofree char *given = g_strdup_printf (e->results[i].type->given, e->results[i].name);
         emit (e, " && %s", given);
       }
-  emit (e, "))\n    return XP_OK;\n  ");
-  /* What the frame knows need not stay in registers while the kernel runs. */
-  emit_return_boxed (e, "xp_call_operator (call), call, status, xp_call_keys (call)",
-                     is_redispatch);
+  emit (e, "))\n      return XP_OK;\n    inside = NULL;\n  }\n  ");
+  emit_return_boxed (e, "NULL, call, status, (XpKeySet){ 0, 0 }", is_redispatch);
   emit (e, "}\n\n");
 }
 

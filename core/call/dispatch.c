@@ -15,8 +15,7 @@ effective_keys (const XpOperator *op, XpKeySet keys, XpCallKind kind)
   if (kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED)
     return keys;
   keys.backend |= xp_thread.included.backend;
-  uint32_t stripe = xp_row_stripe (keys.backend
-                                   & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
   keys.functionality = (keys.functionality | xp_thread.included.functionality)
                        & ~xp_thread.excluded.functionality
@@ -39,9 +38,9 @@ count_active (const XpOperator *op, XpKey key)
 static const XpCell *
 cell_of (const XpOperator *op, XpKeySet keys)
 {
-  uint64_t backends = keys.backend & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-  return &cells[xp_row_index (op->slots, keys.functionality, xp_row_stripe (backends))];
+  return &cells[xp_row_index (op->slots, keys.functionality, stripe)];
 }
 
 /* Stores the kernel of a cell in the frame until the cell still holds it afterwards, with a fence
@@ -80,14 +79,21 @@ push (XpOperator *op, XpKeySet keys, const void *stack)
   const XpKernel *kernel;
   XpCall *call;
   do
-    call = xp_call_push_exact (&xp_thread, xp_thread.top, stack, op, keys, &kernel);
+    call = xp_call_push_exact (&xp_thread, xp_thread.top, op, keys, &kernel);
   while (call == NULL);
+  call->stack = stack;
   if (xp_threads_need_fence ())
     {
       __atomic_thread_fence (__ATOMIC_SEQ_CST);
       hold_kernel (call, cell_of (op, keys));
     }
   return call;
+}
+
+XP_COLD void
+xp_call_withdraw (XpCall *call)
+{
+  xp_call_leave (call);
 }
 
 bool (*xp_calls_forbidden_hook) (GError **error);
@@ -132,14 +138,6 @@ enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind, const void *stack, X
   if (has_attention (XP_ATTENTION_TRACE))
     xp_trace_call (*call, kind);
   return ENTERED;
-}
-
-__attribute__ ((noinline)) XpCall *
-xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind)
-{
-  XpCall *call = NULL;
-  const void *stack = __builtin_frame_address (0);
-  return enter_slow (op, keys, kind, stack, &call) == ENTERED ? call : NULL;
 }
 
 /* The operators and keys that repeat at the end of the stack of calls, outermost first. */
@@ -214,12 +212,11 @@ try_enter (XpOperator *op, XpKeySet keys, XpCallKind kind, const XpKernel **kern
 {
   XpThreadHead *thread = &xp_thread;
   XpCall *call = thread->top;
-  const void *stack = xp_stack_pointer ();
   bool is_redispatch = kind == XP_CALL_REDISPATCH || kind == XP_CALL_REDISPATCH_BOXED;
-  if (G_UNLIKELY (!xp_call_may_enter (thread, call, stack)))
+  if (G_UNLIKELY (!xp_call_may_enter (thread, call)))
     return NULL;
-  return is_redispatch ? xp_call_push_exact (thread, call, stack, op, keys, kernel)
-                       : xp_call_push_masked (thread, call, stack, op, keys, kernel);
+  return is_redispatch ? xp_call_push_exact (thread, call, op, keys, kernel)
+                       : xp_call_push_masked (thread, call, op, keys, kernel);
 }
 
 /* --- Running kernels. --- */
@@ -341,27 +338,32 @@ run_next (XpCall *call, const BoxedCall *boxed)
   return XP_FAILED;
 }
 
-/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
 static XP_COLD bool
-has_results (const BoxedCall *boxed)
+has_results (const XpOperator *op, const XpValue *results)
 {
-  for (uint32_t i = 0; i < boxed->op->n_results; i++)
-    if (boxed->results[i].tag == XP_TAG_NONE
-        && (head_of (boxed->op)->optional_results >> (i & 63) & 1) == 0)
+  for (uint32_t i = 0; i < op->n_results; i++)
+    if (results[i].tag == XP_TAG_NONE && (head_of (op)->optional_results >> (i & 63) & 1) == 0)
       return false;
   return true;
 }
 
-/* Without a loop where there is one result, as nearly always. */
-static inline __attribute__ ((always_inline)) bool
+/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
+static bool
 is_complete (const BoxedCall *boxed)
 {
-  uint32_t n = boxed->op->n_results;
-  if (G_UNLIKELY (boxed->error != NULL && *boxed->error != NULL))
+  return (boxed->error == NULL || *boxed->error == NULL) && has_results (boxed->op, boxed->results);
+}
+
+/* Whether that is seen at once. Results that may be None are for is_complete(). */
+static inline __attribute__ ((always_inline)) bool
+is_plainly_complete (const XpOperator *op, const XpValue *results, GError *const *error)
+{
+  uint32_t n = op->n_results;
+  if (G_UNLIKELY (error != NULL && *error != NULL))
     return false;
-  if (G_LIKELY (n == 0 || (n == 1 && boxed->results[0].tag != XP_TAG_NONE)))
-    return true;
-  return has_results (boxed);
+  while (G_UNLIKELY (n > 0) && G_LIKELY (results[n - 1].tag != XP_TAG_NONE))
+    n--;
+  return n == 0;
 }
 
 /* A kernel returned XP_OK, but set an error or left a result out: it failed, and that is its fault.
@@ -414,7 +416,7 @@ static XpStatus
 run_boxed (XpCall *call, const BoxedCall *boxed)
 {
   XpStatus status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
-  if (G_UNLIKELY (status != XP_OK || !is_complete (boxed)))
+  if (status != XP_OK || !is_complete (boxed))
     return xp_call_finish (call, status, boxed);
   return XP_OK;
 }
@@ -426,8 +428,7 @@ xp_fallthrough (XpCall *call, const XpValue *arguments, XpValue *results, GError
 {
   XpOperator *op = call->op;
   XpKeySet keys = xp_key_set_remove (call->keys, xp_call_key (call));
-  uint32_t stripe = xp_row_stripe (keys.backend
-                                   & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
   keys.functionality &= __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
   call->keys = keys;
@@ -466,29 +467,47 @@ call_slowly (const BoxedCall *boxed, XpKeySet keys, XpCallKind kind)
   return call != NULL ? run_boxed (call, boxed) : XP_FAILED;
 }
 
-static __attribute__ ((noinline)) XpStatus
+static XP_COLD XpStatus
 redispatch_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                    XpKeySet keys, XpCallKind kind)
 {
   return call_slowly (&(BoxedCall){ op, arguments, results, error, NULL }, keys, kind);
 }
 
-/* Runs the kernel of a call that was entered in the usual way. The parts of the call are passed in
- * registers, and are in memory while the kernel runs: only the unusual paths want them again. */
-static inline __attribute__ ((always_inline)) XpStatus
-run (XpCall *entered, const XpKernel *kernel, XpOperator *op, const XpValue *arguments,
-     XpValue *results, GError **error)
+/* Ends a call that was entered in the usual way and whose kernel has not done all that it owes. The
+ * function that entered it may be gone from the stack, if its last act became a jump. */
+static XP_COLD XpStatus
+finish_entered (XpCall *entered, XpStatus status, const XpValue *arguments, XpValue *results,
+                GError **error)
 {
   XP_CALL_SCOPE XpCall *call = entered;
-  BoxedCall kept = { op, arguments, results, error, NULL };
-  __asm__ volatile("" : "+m"(kept));
-  XpStatus status = kernel->boxed (call, arguments, results, error);
-  if (G_LIKELY (status == XP_OK && is_complete (&kept)))
-    return XP_OK;
-  return xp_call_finish (call, status, &kept);
+  xp_stack_note (&call->stack);
+  return xp_call_finish (call, status, &(BoxedCall){ call->op, arguments, results, error, NULL });
 }
 
-static __attribute__ ((noinline)) XpStatus
+/* Runs the kernel of a call that was entered in the usual way. What the unusual paths want again is
+ * in memory while the kernel runs, so that registers need not be saved for it. */
+static inline __attribute__ ((always_inline)) XpStatus
+run (XpCall *call, const XpKernel *kernel, const XpValue *arguments, XpValue *results,
+     GError **error)
+{
+  const XpValue *kept_arguments = arguments;
+  XpValue *kept_results = results;
+  GError **kept_error = error;
+  XpStatus status;
+  __asm__ volatile("" : "+m"(kept_arguments), "+m"(kept_results), "+m"(kept_error));
+  {
+    XP_CALL_SCOPE XpCall *inside = call;
+    status = kernel->boxed (call, arguments, results, error);
+    if (G_LIKELY (status == XP_OK)
+        && G_LIKELY (is_plainly_complete (call->op, kept_results, kept_error)))
+      return XP_OK;
+    inside = NULL;
+  }
+  return finish_entered (call, status, kept_arguments, kept_results, kept_error);
+}
+
+static XP_COLD XpStatus
 resolve_slowly (XpOperator *op, const XpValue *arguments, XpValue *results, GError **error,
                 XpCallKind kind)
 {
@@ -510,7 +529,7 @@ call_with_lists (XpOperator *op, const XpValue *arguments, XpValue *results, GEr
                      : NULL;
   if (call == NULL)
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
-  return run (call, kernel, op, arguments, results, error);
+  return run (call, kernel, arguments, results, error);
 }
 
 XpStatus
@@ -527,7 +546,7 @@ xp_operator_call (XpOperator *op, const XpValue *arguments, XpValue *results, GE
   XpCall *call = try_enter (op, keys, XP_CALL_BOXED, &kernel);
   if (G_UNLIKELY (call == NULL))
     return resolve_slowly (op, arguments, results, error, XP_CALL_BOXED);
-  return run (call, kernel, op, arguments, results, error);
+  return run (call, kernel, arguments, results, error);
 }
 
 XpStatus
@@ -540,11 +559,12 @@ xp_operator_redispatch (XpOperator *op, XpKeySet keys, const XpValue *arguments,
   XpCall *call = try_enter (op, keys, XP_CALL_REDISPATCH_BOXED, &kernel);
   if (G_UNLIKELY (call == NULL))
     return redispatch_slowly (op, arguments, results, error, keys, XP_CALL_REDISPATCH_BOXED);
-  return run (call, kernel, op, arguments, results, error);
+  return run (call, kernel, arguments, results, error);
 }
 
-/* Where a typed caller goes with boxed arguments: it could not enter, the kernel has no typed form,
- * it declined, or it returned XP_OK without a result. */
+/* Where a typed caller goes with boxed arguments: it could not enter, with the operator and its
+ * keys, or it has entered, and the kernel has no typed form, did not return XP_OK, or left a result
+ * out. */
 XpStatus
 xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet keys,
                        XpCallKind kind, const XpValue *arguments, XpValue *results, GError **error)
@@ -555,6 +575,7 @@ xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet k
     return kind == XP_CALL_REDISPATCH
                ? redispatch_slowly (op, arguments, results, error, keys, kind)
                : resolve_slowly (op, arguments, results, error, kind);
+  xp_stack_note (&call->stack); /* as in finish_entered() */
   if (status != XP_OK)
     return xp_call_finish (call, status, &boxed);
   return call->kernel->typed == NULL ? run_boxed (call, &boxed) : set_incomplete (call, &boxed);

@@ -41,12 +41,7 @@ void
 xp_heads_begin (void)
 {
   for (unsigned bit = 0; bit < 64; bit++)
-    slots[xp_highest_place (XP_BIT (bit))] = (XpKeySlot){ bit, 0 };
-  for (unsigned ordinal = 0; ordinal < XP_N_PER_BACKEND; ordinal++)
-    {
-      uint64_t place = xp_highest_place (XP_BIT (xp_per_backend[ordinal].functionality));
-      slots[place] = (XpKeySlot){ 1 + ordinal, ~(uint32_t) 0 };
-    }
+    slots[xp_highest_place (XP_BIT (bit))] = xp_key_slot ((XpFunctionality) bit);
   fill_error_cells (error_cells[0], &xp_special_kernels[XP_SPECIAL_UNKNOWN_OPERATOR]);
   fill_error_cells (error_cells[1], &xp_special_kernels[XP_SPECIAL_SIGNATURE]);
 }

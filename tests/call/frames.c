@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * frames.c: what is frozen within a major version: the layout of frames, kernels, rows' heads and
- * threads' heads; what a frame says during a call; and one boxed fallback, registered once for all
- * operators, that counts calls and redispatches.
+ * threads' heads; what a frame says during a call; calls that are handed over; and one boxed
+ * fallback, registered once for all operators, that counts calls and redispatches.
  */
 #include "calls.h"
 #include "table/blocks.h"
@@ -327,6 +327,64 @@ START_TEST (rows_without_kernels_share_their_cells)
 }
 END_TEST
 
+/* --- Calls that are handed over. --- */
+
+static bool was_kept;
+
+static void
+not_looked_at (G_GNUC_UNUSED const char *line, G_GNUC_UNUSED void *data)
+{
+}
+
+/* A call that is traced goes the slow way, which drops frames that were abandoned. */
+static XpStatus
+call_traced (XpCall *call, const XpValue *arguments, XpValue *results, GError **error)
+{
+  xp_trace_begin (not_looked_at, NULL);
+  XpStatus status = call_named ("calls::nothing", arguments, error);
+  xp_trace_end ();
+  was_kept = xp_call_kernel (call) != NULL;
+  results[0] = xp_value_ref (arguments[0]);
+  return status;
+}
+
+static __attribute__ ((noinline)) XpCall *
+enter_far_below (XpOperator *op, XpKeySet keys)
+{
+  volatile char room[32 * 1024];
+  room[0] = 0;
+  const XpKernel *kernel;
+  XpCall *call = xp_call_enter (op, keys, &kernel);
+  room[sizeof room - 1] = room[0];
+  return call;
+}
+
+/* A compiler may make a jump of handing a call over, with which the function that entered it and
+ * the place in the stack that the frame knows are gone. */
+START_TEST (a_call_that_is_handed_over_is_not_abandoned)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("calls");
+  g_autoptr (XpLibrary) cpu = impl_new ("calls", "CPU");
+  g_autoptr (XpTensor) tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CPU);
+  define (rows, "unary(Tensor self) -> Tensor");
+  define (rows, "nothing(Tensor self) -> ()");
+  implement (cpu, "unary", call_traced, 1);
+  record_at (cpu, "nothing", 2);
+  ck_assert_int_eq (line_called ("calls::nothing", tensor), 2); /* the thread has its frames */
+  XpOperator *op = operator_named ("calls::unary");
+  XpCall *call = enter_far_below (op, xp_tensor_keys (tensor));
+  XpValue argument = xp_value_tensor (tensor);
+  g_auto (XpValue) result = XP_NONE;
+  GError *error = NULL;
+  xp_call_boxed_instead (op, call, XP_OK, (XpKeySet){ 0, 0 }, XP_CALL_TYPED, &argument, &result,
+                         &error);
+  assert_no_error (error);
+  ck_assert (was_kept);
+  if (call != NULL)
+    xp_call_leave (call);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -334,6 +392,7 @@ main (void)
   TCase *tests = tcase_create ("frames");
   tcase_add_test (tests, a_kernel_sees_its_frame);
   tcase_add_test (tests, frames_are_balanced_after_a_failure);
+  tcase_add_test (tests, a_call_that_is_handed_over_is_not_abandoned);
   tcase_add_test (tests, a_fallback_counts_every_operator);
   tcase_add_test (tests, a_replaced_block_is_kept_up_to_date);
   tcase_add_test (tests, rows_without_kernels_share_their_cells);

@@ -176,7 +176,8 @@ XP_PUBLIC XpStatus xp_unbox_failed (const XpCall *call, const XpValue *arguments
  *
  * Returns: %XP_FAILED
  */
-XP_PUBLIC XpStatus xp_unbox_null (const XpOperator *op, const char *argument, GError **error);
+XP_PUBLIC XP_COLD XpStatus xp_unbox_null (const XpOperator *op, const char *argument,
+                                          GError **error);
 
 /**
  * xp_unbox_results:

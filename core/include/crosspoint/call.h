@@ -284,8 +284,9 @@ XP_PUBLIC XpStatus xp_operator_redispatch (XpOperator *op, XpKeySet keys, const 
 
 /* --- The inline path of typed callers. ------------------------------------------------------- */
 
-/* What the slow paths are for; see call/dispatch.c. */
-XP_PUBLIC XP_COLD XpCall *xp_call_enter_slow (XpOperator *op, XpKeySet keys, XpCallKind kind);
+/* What the slow paths are for; see call/dispatch.c. xp_call_withdraw() undoes the push of a frame
+ * whose cell has changed. */
+XP_PUBLIC XP_COLD void xp_call_withdraw (XpCall *call);
 XP_PUBLIC XpStatus xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status,
                                           XpKeySet keys, XpCallKind kind, const XpValue *arguments,
                                           XpValue *results, GError **error);
@@ -299,6 +300,30 @@ xp_stack_pointer (void)
   return pointer;
 #else
   return __builtin_frame_address (0);
+#endif
+}
+
+/* Whether the stack has not grown beyond @limit. */
+static inline bool
+xp_stack_has_room (const void *const *limit)
+{
+#ifdef __x86_64__
+  bool has_room;
+  __asm__("cmp {%1, %%rsp|rsp, %1}" : "=@ccae"(has_room) : "m"(*limit));
+  return has_room;
+#else
+  return xp_stack_pointer () >= *limit;
+#endif
+}
+
+/* Notes where the call begins. */
+static inline void
+xp_stack_note (const void **stack)
+{
+#ifdef __x86_64__
+  __asm__("mov {%%rsp, %0|%0, rsp}" : "=m"(*stack));
+#else
+  *stack = xp_stack_pointer ();
 #endif
 }
 
@@ -320,43 +345,57 @@ xp_highest_place (uint64_t word)
 static inline uint32_t
 xp_row_stripe (uint64_t backends)
 {
-  uint32_t bit = 63 - (uint32_t) __builtin_clzll (backends | 1);
+  uint32_t bit = 63 ^ (uint32_t) __builtin_clzll (backends | 1); /* one instruction */
   return XP_ROW_STRIPES + (bit * XP_ROW_STRIPE + XP_ROW_STRIPE) % (64 * XP_ROW_STRIPE);
 }
 
+/* The same for any set of backends. Every row has CPU's stripe. */
+static inline uint32_t
+xp_row_stripe_for (const XpOperator *op, uint64_t backends)
+{
+  if (__builtin_constant_p (backends <= 1) && backends <= 1)
+    return xp_row_stripe (0);
+  return xp_row_stripe (backends & __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE));
+}
+
+/* Where a functionality lies: what XpOperator.slots is filled with. */
+static inline XpKeySlot
+xp_key_slot (XpFunctionality functionality)
+{
+  uint64_t lower = XP_PER_BACKEND_MASK & (XP_BIT (functionality) - 1);
+  return xp_functionality_is_per_backend (functionality)
+             ? (XpKeySlot){ 1 + (uint32_t) __builtin_popcountll (lower), ~(uint32_t) 0 }
+             : (XpKeySlot){ functionality, 0 };
+}
+
+/* The word of a set of functionalities; known when it is compiled where that is. */
 static inline uint32_t
 xp_row_index (const XpKeySlot *slots, uint64_t functionality, uint32_t stripe)
 {
-  const XpKeySlot *slot = &slots[xp_highest_place (functionality | 1)];
-  return slot->base + (stripe & slot->stride_mask);
+  XpKeySlot slot = __builtin_constant_p (functionality)
+                       ? xp_key_slot ((XpFunctionality) (63 - __builtin_clzll (functionality | 1)))
+                       : slots[xp_highest_place (functionality | 1)];
+  return slot.base + (stripe & slot.stride_mask);
 }
 
-/* Pushes the frame @call for @cell and makes it the hazard that keeps the kernel alive: the kernel
- * is stored, then the cell is read again; the other half is the writer's membarrier, or the fence
- * of xp_call_enter_slow() where membarrier is not to be had. NULL, and nothing is pushed, where the
- * cell has changed meanwhile. */
-static inline __attribute__ ((always_inline)) XpCall *
-xp_call_push (XpThreadHead *thread, XpCall *call, const void *stack, XpOperator *op, XpKeySet keys,
-              const XpCell *cell, const XpKernel **kernel)
+/* Whether @cell still holds @kernel; in one instruction, where an atomic load takes two. The thread
+ * sanitizer is to see it. */
+static inline bool
+xp_cell_holds (const XpCell *cell, const XpKernel *kernel)
 {
-  thread->top = call + 1;
-  *kernel = __atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE);
-  __atomic_store_n (&call->kernel, *kernel, __ATOMIC_RELEASE);
-  __atomic_signal_fence (__ATOMIC_SEQ_CST);
-  if (G_UNLIKELY (__atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE) != *kernel))
-    {
-      __atomic_store_n (&call->kernel, NULL, __ATOMIC_RELEASE);
-      thread->top = call;
-      return NULL;
-    }
-  __atomic_store_n (&call->op, op, __ATOMIC_RELAXED);
-  call->keys = keys;
-  call->stack = stack;
-  return call;
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  bool same;
+  __asm__ volatile("cmp {%2, %1|%1, %2}"
+                   : "=@ccz"(same)
+                   : "r"(kernel), "m"(cell->kernel)
+                   : "memory");
+  return same;
+#else
+  return __atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE) == kernel;
+#endif
 }
 
-/* @call < *@limit, which other threads write; in one instruction, where a relaxed load takes two.
- */
+/* @call < *@limit, which other threads write; in one instruction, too. */
 static inline bool
 xp_is_below (const XpCall *call, XpCall *const *limit)
 {
@@ -369,40 +408,70 @@ xp_is_below (const XpCall *call, XpCall *const *limit)
 #endif
 }
 
+/* Pushes the frame @call for @cell and makes it the hazard that keeps the kernel alive: the kernel
+ * is stored, then the cell is read again; the other half is the writer's membarrier, or the fence
+ * of the slow path where membarrier is not to be had. NULL, and nothing is pushed, where the cell
+ * has changed meanwhile. */
+static inline __attribute__ ((always_inline)) XpCall *
+xp_call_push (XpThreadHead *thread, XpCall *call, XpOperator *op, XpKeySet keys, const XpCell *cell,
+              const XpKernel **kernel)
+{
+  thread->top = call + 1;
+  *kernel = __atomic_load_n (&cell->kernel, __ATOMIC_ACQUIRE);
+  __atomic_store_n (&call->kernel, *kernel, __ATOMIC_RELEASE);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  if (G_UNLIKELY (!xp_cell_holds (cell, *kernel)))
+    {
+      xp_call_withdraw (call);
+      return NULL;
+    }
+  __atomic_store_n (&call->op, op, __ATOMIC_RELAXED);
+  if (__builtin_constant_p (keys.functionality))
+    call->keys = keys;
+  else
+    {
+      /* Word by word, as it comes: put together first, it would wait for itself. */
+      __atomic_store_n (&call->keys.functionality, keys.functionality, __ATOMIC_RELAXED);
+      __atomic_store_n (&call->keys.backend, keys.backend, __ATOMIC_RELAXED);
+    }
+  xp_stack_note (&call->stack);
+  if (call == NULL)
+    __builtin_unreachable (); /* so that no caller need look */
+  return call;
+}
+
 /* Whether this thread may push the frame @call without a second look. */
 static inline __attribute__ ((always_inline)) bool
-xp_call_may_enter (const XpThreadHead *thread, const XpCall *call, const void *stack)
+xp_call_may_enter (const XpThreadHead *thread, const XpCall *call)
 {
-  return xp_is_below (call, &thread->limit) && stack >= thread->stack_limit;
+  return xp_is_below (call, &thread->limit) && xp_stack_has_room (&thread->stack_limit);
 }
 
 /* Adds what the thread includes, takes away what it excludes and what the row passes over, and
  * pushes the frame @call for the cell. */
 static inline __attribute__ ((always_inline)) XpCall *
-xp_call_push_masked (XpThreadHead *thread, XpCall *call, const void *stack, XpOperator *op,
-                     XpKeySet arguments, const XpKernel **kernel)
+xp_call_push_masked (XpThreadHead *thread, XpCall *call, XpOperator *op, XpKeySet arguments,
+                     const XpKernel **kernel)
 {
   const XpKeySlot *slots = op->slots;
   XpKeySet keys = xp_key_set_union (arguments, thread->included);
-  uint64_t backends = __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
-  uint32_t stripe = xp_row_stripe (keys.backend & backends);
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
   keys.functionality &= ~__atomic_load_n (&thread->excluded.functionality, __ATOMIC_RELAXED)
                         & __atomic_load_n (&cells[stripe].unmasked, __ATOMIC_RELAXED);
-  return xp_call_push (thread, call, stack, op, keys,
+  return xp_call_push (thread, call, op, keys,
                        &cells[xp_row_index (slots, keys.functionality, stripe)], kernel);
 }
 
 /* Pushes the frame @call for the cell that @keys lead to as they are. */
 static inline __attribute__ ((always_inline)) XpCall *
-xp_call_push_exact (XpThreadHead *thread, XpCall *call, const void *stack, XpOperator *op,
-                    XpKeySet keys, const XpKernel **kernel)
+xp_call_push_exact (XpThreadHead *thread, XpCall *call, XpOperator *op, XpKeySet keys,
+                    const XpKernel **kernel)
 {
   const XpKeySlot *slots = op->slots;
-  uint64_t backends = __atomic_load_n (&op->backends, __ATOMIC_ACQUIRE);
-  uint32_t stripe = xp_row_stripe (keys.backend & backends);
+  uint32_t stripe = xp_row_stripe_for (op, keys.backend);
   const XpCell *cells = __atomic_load_n (&op->cells, __ATOMIC_ACQUIRE);
-  return xp_call_push (thread, call, stack, op, keys,
+  return xp_call_push (thread, call, op, keys,
                        &cells[xp_row_index (slots, keys.functionality, stripe)], kernel);
 }
 
@@ -414,26 +483,19 @@ xp_call_push_exact (XpThreadHead *thread, XpCall *call, const void *stack, XpOpe
  *
  * Begins a call. End it with xp_call_leave(); %XP_CALL_SCOPE does that however the scope is left.
  *
- * Returns: (nullable): the call; %NULL where the arguments must be boxed first, for
- * xp_call_boxed_instead() to look at
+ * Returns: (nullable): the call; %NULL where something is unusual: the arguments, the thread, or
+ * the moment. They are boxed then, for xp_call_boxed_instead() to look at
  */
 static inline __attribute__ ((always_inline)) XpCall *
 xp_call_enter (XpOperator *op, XpKeySet arguments, const XpKernel **kernel)
 {
   XpThreadHead *thread = &xp_thread;
-  const void *stack = xp_stack_pointer ();
   if (G_UNLIKELY ((arguments.backend & (arguments.backend - 1)) != 0))
     return NULL;
   XpCall *call = thread->top;
-  if (G_LIKELY (xp_call_may_enter (thread, call, stack)))
-    call = xp_call_push_masked (thread, call, stack, op, arguments, kernel);
-  else
-    call = NULL;
-  if (G_LIKELY (call != NULL))
-    return call;
-  call = xp_call_enter_slow (op, arguments, XP_CALL_TYPED);
-  *kernel = call != NULL ? xp_call_kernel (call) : NULL;
-  return call;
+  if (G_UNLIKELY (!xp_call_may_enter (thread, call)))
+    return NULL;
+  return xp_call_push_masked (thread, call, op, arguments, kernel);
 }
 
 /**
@@ -448,17 +510,10 @@ static inline __attribute__ ((always_inline)) XpCall *
 xp_call_enter_with_keys (XpOperator *op, XpKeySet keys, const XpKernel **kernel)
 {
   XpThreadHead *thread = &xp_thread;
-  const void *stack = xp_stack_pointer ();
   XpCall *call = thread->top;
-  if (G_LIKELY (xp_call_may_enter (thread, call, stack)))
-    call = xp_call_push_exact (thread, call, stack, op, keys, kernel);
-  else
-    call = NULL;
-  if (G_LIKELY (call != NULL))
-    return call;
-  call = xp_call_enter_slow (op, keys, XP_CALL_REDISPATCH);
-  *kernel = call != NULL ? xp_call_kernel (call) : NULL;
-  return call;
+  if (G_UNLIKELY (!xp_call_may_enter (thread, call)))
+    return NULL;
+  return xp_call_push_exact (thread, call, op, keys, kernel);
 }
 
 /**
@@ -535,7 +590,9 @@ static inline XpOperator *
 xp_operator_handle_get (XpOperatorHandle *handle)
 {
   XpOperator *op = __atomic_load_n (&handle->op, __ATOMIC_ACQUIRE);
-  return G_LIKELY (op != NULL) ? op : xp_operator_handle_resolve (handle);
+  if (G_UNLIKELY (op == NULL))
+    return xp_operator_handle_resolve (handle);
+  return op;
 }
 
 /**
