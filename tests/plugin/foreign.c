@@ -62,12 +62,14 @@ count_records (const char *name)
 static GString *warnings;
 
 static GLogWriterOutput
-keep_warning (G_GNUC_UNUSED GLogLevelFlags level, const GLogField *fields, gsize n,
-              G_GNUC_UNUSED void *data)
+keep_warning (GLogLevelFlags level, const GLogField *fields, gsize n, G_GNUC_UNUSED void *data)
 {
-  for (gsize i = 0; i < n; i++)
+  static GMutex lock;
+  g_mutex_lock (&lock);
+  for (gsize i = 0; i < n && level <= G_LOG_LEVEL_WARNING; i++)
     if (strcmp (fields[i].key, "MESSAGE") == 0)
       g_string_append_printf (warnings, "%s\n", (const char *) fields[i].value);
+  g_mutex_unlock (&lock);
   return G_LOG_WRITER_HANDLED;
 }
 
