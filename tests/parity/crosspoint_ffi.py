@@ -69,25 +69,6 @@ class SchemaHead(ctypes.Structure):
     ]
 
 
-class Registration(ctypes.Structure):
-    _fields_ = [
-        ("key", ctypes.c_uint32), ("is_active", ctypes.c_int), ("is_fallthrough", ctypes.c_int),
-        ("is_typed", ctypes.c_int), ("line", ctypes.c_int), ("priority", ctypes.c_int),
-        ("location", ctypes.c_char_p), ("file", ctypes.c_char_p), ("signature", ctypes.c_char_p),
-        ("plugin", ctypes.c_char_p),
-    ]
-
-
-class Row(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p), ("schema", ctypes.c_char_p), ("location", ctypes.c_char_p),
-        ("file", ctypes.c_char_p), ("plugin", ctypes.c_char_p), ("tags", ctypes.c_char_p),
-        ("description", ctypes.c_char_p), ("line", ctypes.c_int), ("alias_analysis", ctypes.c_int),
-        ("n_registrations", ctypes.c_uint), ("n_cells", ctypes.c_uint),
-        ("registrations", ctypes.POINTER(Registration)), ("cells", ctypes.c_void_p),
-    ]
-
-
 class Number:
     """A number given for a tensor, as `t + 2` does: it does not raise the dtype of a result."""
 
@@ -123,11 +104,10 @@ PROTOTYPES = {
     "xp_operator_get": (POINTER, [ctypes.c_char_p, ERROR]),
     "xp_operator_schema": (POINTER, [POINTER]),
     "xp_plugin_load": (POINTER, [ctypes.c_char_p, ERROR]),
-    "xp_row_info_free": (None, [POINTER]),
     "xp_schema_match": (ctypes.c_int, [POINTER, POINTER, ctypes.c_size_t, POINTER, POINTER,
                                        ctypes.c_size_t, POINTER, ERROR]),
     "xp_schema_to_string": (POINTER, [POINTER]),
-    "xp_table_row": (POINTER, [ctypes.c_char_p]),
+    "xp_table_has_kernel": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_uint32]),
     "xp_tensor_device": (Device, [POINTER]),
     "xp_tensor_new": (POINTER, [ctypes.c_int, Ints, Device, ERROR]),
     "xp_tensor_new_scalar": (POINTER, [Value, ctypes.c_int, Device, ERROR]),
@@ -236,11 +216,7 @@ class Library:
         """Whether a kernel is registered for exactly that key."""
         number = ctypes.c_uint32()
         self.checked(self.c.xp_key_parse, key.encode(), ctypes.byref(number))
-        address = self.c.xp_table_row(name.encode())
-        row = Row.from_address(address)
-        found = any(row.registrations[i].key == number.value for i in range(row.n_registrations))
-        self.c.xp_row_info_free(address)
-        return found
+        return bool(self.c.xp_table_has_kernel(name.encode(), number.value))
 
     def is_a(self, error, klass):
         return bool(self.c.xp_error_is_a(error.code, klass.encode()))
