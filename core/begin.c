@@ -16,7 +16,9 @@ begin (void)
   xp_table_begin ();
   xp_trace_begin_from_environment ();
   xp_plugin_records_begin ();
+  xp_foreign_begin ();
   xp_load_begin ();
   xp_policy_begin ();
   xp_hints_begin ();
+  xp_cores_begin ();
 }

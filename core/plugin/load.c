@@ -308,6 +308,7 @@ state_of_error (const GError *error)
     case XP_ERROR_WRONG_MACHINE:
     case XP_ERROR_MISSING_CPU_FEATURE:
     case XP_ERROR_UNSAFE_FILE:
+    case XP_ERROR_SECOND_CORE:
     case XP_ERROR_DISABLED:
       return XP_PLUGIN_REJECTED;
     case XP_ERROR_QUARANTINED:
@@ -388,8 +389,11 @@ revive (XpPlugin *plugin, XpSwap *swap, GError **error)
 static gboolean
 load_record (XpPlugin *plugin, int fd, XpSwap *swap, GError **error)
 {
-  XpTransaction *transaction = transaction_for (plugin, swap);
   xp_plugin_set_state (plugin, XP_PLUGIN_LOADING, NULL);
+  /* Again, for one that came in by itself meanwhile. */
+  if (!check_conflict (plugin->note, swap, error))
+    return FALSE;
+  XpTransaction *transaction = transaction_for (plugin, swap);
   gboolean done = open_library (plugin, fd, transaction, error)
                   && probe (plugin, transaction, error)
                   && commit (plugin, swap, transaction, error);
@@ -413,11 +417,12 @@ xp_load_file (const char *path, XpSwap *swap, GError **error)
   int fd = open_file (path, &status, error);
   if (fd < 0)
     return NULL;
-  XpPluginInfo *note = xp_note_read (fd, path, error);
+  XpPluginInfo *note = xp_note_read (fd, path, NULL, error);
   if (note != NULL)
     {
-      gboolean may = xp_note_check (note, &local) && xp_scan_check (note, &local)
-                     && check_requirements (note, &local) && check_conflict (note, swap, &local);
+      gboolean may = xp_note_check (note, &local) && xp_core_check (note, &local)
+                     && xp_scan_check (note, &local) && check_requirements (note, &local)
+                     && check_conflict (note, swap, &local);
       XpPlugin *mapped = may ? find_mapped (&status) : NULL;
       if (mapped != NULL)
         {
@@ -439,6 +444,36 @@ xp_load_file (const char *path, XpSwap *swap, GError **error)
   return NULL;
 }
 
+/* Somebody else may open the file at the same time; then it is loaded, as the program wants it. */
+static XpPlugin *
+load_or_count (const char *path, GError **error)
+{
+  struct stat status;
+  GError *local = NULL;
+  XpPlugin *plugin = xp_load_file (path, NULL, &local);
+  if (g_error_matches (local, XP_ERROR, XP_ERROR_PLUGIN_CONFLICT) && stat (path, &status) == 0
+      && (plugin = xp_plugin_find_file (&status)) != NULL)
+    {
+      g_clear_error (&local);
+      __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+    }
+  if (local != NULL)
+    g_propagate_error (error, local);
+  return plugin;
+}
+
+/* One that is linked statically and was unloaded takes up its cells again. */
+static XpPlugin *
+find_retired_linked (const char *name)
+{
+  XpPlugin *plugin = xp_plugin_records ();
+  while (plugin != NULL
+         && (plugin->linked == NULL || xp_plugin_state (plugin) != XP_PLUGIN_RETIRED
+             || strcmp (plugin->owner.name, name) != 0))
+    plugin = plugin->next;
+  return plugin;
+}
+
 XpPlugin *
 xp_plugin_load (const char *name, GError **error)
 {
@@ -452,13 +487,16 @@ xp_plugin_load (const char *name, GError **error)
   xp_preferences_begin ();
   /* A name that is loaded is that plugin, wherever its file lies now. */
   XpPlugin *plugin = strchr (name, '/') == NULL ? xp_plugin_find_loaded (name) : NULL;
-  g_autofree char *path = plugin == NULL ? xp_plugin_locate (name, error) : NULL;
+  XpPlugin *linked = plugin == NULL ? find_retired_linked (name) : NULL;
+  g_autofree char *path = plugin == NULL && linked == NULL ? xp_plugin_locate (name, error) : NULL;
   if (path != NULL && stat (path, &status) == 0)
     plugin = xp_plugin_find_file (&status);
   if (plugin != NULL)
     __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+  else if (linked != NULL)
+    plugin = revive (linked, NULL, error) ? linked : NULL;
   else if (path != NULL)
-    plugin = xp_load_file (path, NULL, error);
+    plugin = load_or_count (path, error);
   xp_load_unlock ();
   xp_registrations_retire ();
   xp_listeners_tell ();

@@ -55,6 +55,7 @@ typedef struct
   GPtrArray *cpu;
   unsigned n_texts;
   bool has_note;
+  const XpLinkedPlugin *linked; /* whose records are taken; NULL for those of the file's own */
 } Reading;
 
 static bool
@@ -155,12 +156,25 @@ take_text (Reading *reading, const char *text, const char *path, GError **error)
   return true;
 }
 
+/* Records of plugins that are linked statically into the file begin with whose they are. */
+static bool
+is_record_wanted (const Reading *reading, const char *bytes)
+{
+  const char *key = "plugin=";
+  if (reading->linked == NULL)
+    return !g_str_has_prefix (bytes, key);
+  return g_str_has_prefix (bytes, key) && strcmp (bytes + strlen (key), reading->linked->name) == 0;
+}
+
 /* The texts of one record; each ends with a NUL, the last one too. */
 static bool
 take_record (Reading *reading, const char *bytes, size_t n, const char *path, GError **error)
 {
   if (n == 0 || bytes[n - 1] != '\0')
     return set_invalid (path, error, "a record does not end with NUL");
+  if (!is_record_wanted (reading, bytes))
+    return true;
+  reading->has_note = true;
   for (size_t at = 0; at < n; at += strlen (bytes + at) + 1)
     {
       const char *text = bytes + at;
@@ -202,10 +216,13 @@ take_notes (Reading *reading, Elf_Data *data, bool is_ours, const char *path, GE
           && memcmp (name, XP_NOTE_OWNER, sizeof XP_NOTE_OWNER) == 0
           && header.n_type == XP_NOTE_TYPE)
         {
-          reading->has_note = true;
           if (!take_record (reading, text, header.n_descsz, path, error))
             return false;
         }
+      else if (header.n_namesz == sizeof XP_NOTE_OWNER
+               && memcmp (name, XP_NOTE_OWNER, sizeof XP_NOTE_OWNER) == 0
+               && header.n_type == XP_CORE_NOTE_TYPE)
+        reading->info->has_core = TRUE;
       else if (header.n_namesz == 4 && memcmp (name, "GNU", 4) == 0
                && header.n_type == NT_GNU_BUILD_ID)
         take_build_id (reading, (const unsigned char *) text, header.n_descsz);
@@ -346,7 +363,7 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
 {
   GElf_Ehdr header;
   if (elf == NULL || elf_kind (elf) != ELF_K_ELF || gelf_getehdr (elf, &header) == NULL
-      || header.e_type != ET_DYN)
+      || (header.e_type != ET_DYN && (header.e_type != ET_EXEC || reading->linked == NULL)))
     {
       xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
                     "%s is no plugin: it is not a shared object", path);
@@ -386,10 +403,11 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
 }
 
 XpPluginInfo *
-xp_note_read (int fd, const char *path, GError **error)
+xp_note_read (int fd, const char *path, const XpLinkedPlugin *linked, GError **error)
 {
   XpPluginInfo *info = xp_plugin_info_new (NULL, path);
   Reading reading = { .info = info,
+                      .linked = linked,
                       .requires_ = g_ptr_array_new (),
                       .defines = g_ptr_array_new (),
                       .fills = g_ptr_array_new (),
@@ -406,6 +424,14 @@ xp_note_read (int fd, const char *path, GError **error)
   replace_list (&info->fills, reading.fills);
   replace_list (&info->kernels, reading.kernels);
   replace_list (&info->cpu, reading.cpu);
+  if (linked != NULL)
+    {
+      g_free (info->name);
+      info->name = g_strdup (linked->name);
+      g_free (info->resident);
+      info->resident = g_strdup_printf ("it is linked into %s", path);
+      info->has_core = FALSE;
+    }
   if (info->name == NULL)
     info->name = xp_note_name_of_file (path);
   if (info->resident == NULL && reading.starts_threads != NULL && !reading.has_fini)
@@ -429,14 +455,22 @@ xp_file_is_trusted (const char *path, const struct stat *status, GError **error)
 }
 
 XpPluginInfo *
+xp_note_read_file (const char *path, const XpLinkedPlugin *linked, GError **error)
+{
+  struct stat status;
+  g_autoptr (GError) reason = NULL;
+  XpPluginInfo *info = xp_notes_read (path, linked, &status, error);
+  /* What is linked into the program is the program's own. */
+  if (info != NULL
+      && !((linked != NULL || xp_file_is_trusted (path, &status, &reason))
+           && xp_note_check (info, &reason)))
+    xp_plugin_info_reject (info, reason);
+  return info;
+}
+
+XpPluginInfo *
 xp_plugin_info_read (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
-  struct stat status;
-  g_autoptr (GError) reason = NULL;
-  XpPluginInfo *info = xp_notes_read (path, &status, error);
-  if (info != NULL
-      && !(xp_file_is_trusted (path, &status, &reason) && xp_note_check (info, &reason)))
-    xp_plugin_info_reject (info, reason);
-  return info;
+  return xp_note_read_file (path, NULL, error);
 }

@@ -76,10 +76,10 @@ keep (const char *path, const struct stat *status, const XpPluginInfo *info, con
 }
 
 XpPluginInfo *
-xp_notes_read (const char *path, struct stat *status, GError **error)
+xp_notes_read (const char *path, const XpLinkedPlugin *linked, struct stat *status, GError **error)
 {
   XpPluginInfo *info = NULL;
-  if (stat (path, status) == 0 && look_up (path, status, &info, error))
+  if (linked == NULL && stat (path, status) == 0 && look_up (path, status, &info, error))
     return info;
   GError *local = NULL;
   int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -91,8 +91,9 @@ xp_notes_read (const char *path, struct stat *status, GError **error)
                   "%s is no plugin: it is not a regular file", path);
   else
     {
-      info = xp_note_read (fd, path, &local);
-      keep (path, status, info, local);
+      info = xp_note_read (fd, path, linked, &local);
+      if (linked == NULL)
+        keep (path, status, info, local);
     }
   if (local != NULL)
     g_propagate_error (error, local);

@@ -8,6 +8,7 @@
 #include "table/transaction.h"
 
 #include <crosspoint/scan.h>
+#include <link.h>
 #include <sys/stat.h>
 
 /* swap.h */
@@ -23,8 +24,9 @@ struct XpPlugin
   char *reason;
   char *mapped_path; /* what is open: the private copy, or the file itself */
   bool is_copy;
-  bool is_foreign;    /* came in another way than through xp_plugin_load() */
-  bool is_being_left; /* somebody waits for the threads inside, and will close it */
+  bool is_foreign;              /* came in another way than through xp_plugin_load() */
+  const XpLinkedPlugin *linked; /* where it is linked statically into its file */
+  bool is_being_left;           /* somebody waits for the threads inside, and will close it */
   dev_t device;
   ino_t inode;
   off_t size;
@@ -53,6 +55,27 @@ XpPlugin *xp_plugin_records (void);
 /* A record for the file of @note: the one of an earlier attempt, or a new one. Takes the note. */
 XpPlugin *xp_plugin_record (XpPluginInfo *note, const struct stat *status);
 void xp_plugin_set_state (XpPlugin *plugin, XpPluginState state, const char *reason);
+
+/* A plugin that is mapped already. */
+typedef struct
+{
+  const char *path;
+  void *handle; /* becomes the record's where that is new */
+  void (*fini) (void);
+  const XpLinkedPlugin *linked;
+  const char *low; /* where it is mapped; NULL for one that is linked statically */
+  const char *high;
+  const char *refusal; /* why it may not register, or NULL */
+  bool is_new;         /* out: whether a record was made that may register */
+  bool is_refused_now; /* out: whether it is refused for another reason than the last time */
+} XpForeign;
+
+/* The record of a plugin that came in by itself, one for each object, whoever asks first. It is
+ * refused, too, where one of its name is loaded or being loaded. Takes the note. */
+XpPlugin *xp_plugin_record_foreign (XpPluginInfo *note, const struct stat *status,
+                                    XpForeign *found);
+/* The record of one that is linked statically, if it is not refused. */
+XpPlugin *xp_plugin_find_linked (const XpLinkedPlugin *linked);
 XpPlugin *xp_plugin_find_loaded (const char *name);
 /* Whether it is the very file that @plugin was loaded from, unchanged. A number alone is not
  * enough, for the file system gives it again. */
@@ -62,10 +85,29 @@ XpPlugin *xp_plugin_find_file (const struct stat *status);
 void xp_plugin_set_memories (const XpPlugin *plugin);
 /* Takes it back; what other plugins that are loaded have claimed takes its place. */
 void xp_plugin_forget_memories (XpPlugin *plugin);
-/* Where the object of @handle is mapped. */
+/* Where the object of its handle is mapped. */
 void xp_plugin_set_range (XpPlugin *plugin);
+void xp_plugin_set_mapped (XpPlugin *plugin, const char *low, const char *high);
 /* An optional entry point of the plugin itself, not of a library it depends on. */
 void *xp_plugin_entry_point (const XpPlugin *plugin, const char *name);
+
+/* --- foreign.c --- */
+/* The addresses from the first to the last segment of an object. */
+void xp_object_range (const struct dl_phdr_info *info, const char **low, const char **high);
+/* Whether an address lies in an object; and the file of one, by the linker's name, or by an address
+ * in it. */
+bool xp_object_contains (const struct dl_phdr_info *info, const void *address);
+char *xp_object_path (const char *name);
+char *xp_object_path_at (const void *address);
+
+/* --- cores.c --- */
+#define XP_CORE_NOTE_SECTION ".note.crosspoint-core"
+#define XP_CORE_NOTE_TYPE 2
+/* Whether a plugin of that note would find this core, and no other. */
+gboolean xp_core_check (const XpPluginInfo *note, GError **error);
+/* Exported, and used by nobody: whether it can be looked up shows whether the core can. */
+XP_PUBLIC void xp_core_mark_ (void);
+
 /* --- info.c --- */
 /* What the file at @path is; with @by_name, as one of the search path, whose name must fit. */
 XpPluginInfo *xp_plugin_info_of_file (const char *path, bool by_name);
@@ -79,7 +121,9 @@ XpPluginInfo **xp_plugins_now (unsigned *n_plugins);
 
 /* --- note.c --- */
 /* Reads the note of an open file; @path is for messages and becomes info->path. Checks nothing. */
-XpPluginInfo *xp_note_read (int fd, const char *path, GError **error);
+XpPluginInfo *xp_note_read (int fd, const char *path, const XpLinkedPlugin *linked, GError **error);
+/* xp_plugin_info_read(), also of a plugin that is linked statically into the file. */
+XpPluginInfo *xp_note_read_file (const char *path, const XpLinkedPlugin *linked, GError **error);
 /* The name of a plugin that its note does not name: NAME of NAME.so and of NAME.LEVEL.so. */
 char *xp_note_name_of_file (const char *path);
 /* Whether nobody else can have written the file. */
@@ -87,7 +131,8 @@ gboolean xp_file_is_trusted (const char *path, const struct stat *status, GError
 
 /* --- notes.c --- */
 /* The note of a file, read or remembered, and what the file is. Checks nothing. */
-XpPluginInfo *xp_notes_read (const char *path, struct stat *status, GError **error);
+XpPluginInfo *xp_notes_read (const char *path, const XpLinkedPlugin *linked, struct stat *status,
+                             GError **error);
 
 /* --- suitable.c --- */
 /* Whether a plugin of that note may be opened in this process. */

@@ -36,13 +36,21 @@ is_mapped (const XpPlugin *plugin)
 {
   return plugin->state == XP_PLUGIN_LOADED || plugin->state == XP_PLUGIN_LOADING
          || plugin->state == XP_PLUGIN_INACTIVE || plugin->state == XP_PLUGIN_DRAINING
-         || plugin->state == XP_PLUGIN_RETIRED;
+         || (plugin->state == XP_PLUGIN_RETIRED
+             && (__atomic_load_n (&plugin->low, __ATOMIC_ACQUIRE) != NULL
+                 || plugin->linked != NULL));
 }
 
-XpPlugin *
-xp_plugin_record (XpPluginInfo *note, const struct stat *status)
+static bool
+is_active (const XpPlugin *plugin)
 {
-  g_mutex_lock (&xp_plugins_lock);
+  XpPluginState state = __atomic_load_n (&plugin->state, __ATOMIC_ACQUIRE);
+  return state == XP_PLUGIN_LOADED || state == XP_PLUGIN_LOADING;
+}
+
+static XpPlugin *
+take_record (XpPluginInfo *note, const struct stat *status)
+{
   XpPlugin *plugin = records;
   while (plugin != NULL
          && (is_mapped (plugin) || strcmp (plugin->note->path, note->path) != 0
@@ -58,6 +66,9 @@ xp_plugin_record (XpPluginInfo *note, const struct stat *status)
     }
   xp_plugin_info_free (plugin->note);
   plugin->note = note;
+  plugin->is_foreign = plugin->is_copy = false;
+  __atomic_store_n (&plugin->linked, NULL, __ATOMIC_RELEASE);
+  plugin->owner.refusal = NULL;
   plugin->owner.priority = note->priority;
   plugin->device = status->st_dev;
   plugin->inode = status->st_ino;
@@ -65,7 +76,85 @@ xp_plugin_record (XpPluginInfo *note, const struct stat *status)
   plugin->mtime = status->st_mtim;
   if (is_new)
     __atomic_store_n (&records, plugin, __ATOMIC_RELEASE);
+  return plugin;
+}
+
+XpPlugin *
+xp_plugin_record (XpPluginInfo *note, const struct stat *status)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  XpPlugin *plugin = take_record (note, status);
   g_mutex_unlock (&xp_plugins_lock);
+  return plugin;
+}
+
+static void
+set_state (XpPlugin *plugin, XpPluginState state, const char *reason)
+{
+  char *old = plugin->reason;
+  plugin->reason = g_strdup (reason);
+  g_free (old);
+  __atomic_store_n (&plugin->state, state, __ATOMIC_SEQ_CST);
+}
+
+/* Why it may not register; NULL where it may. */
+static char *
+refuse_foreign (const XpPluginInfo *note, const XpForeign *found)
+{
+  if (found->refusal != NULL)
+    return g_strdup (found->refusal);
+  const XpPlugin *other = records;
+  while (other != NULL && (!is_active (other) || strcmp (other->owner.name, note->name) != 0))
+    other = other->next;
+  return other == NULL
+             ? NULL
+             : g_strdup_printf ("it is called %s, and so is a plugin that is %s from %s; "
+                                "unload that before this is opened",
+                                note->name, xp_plugin_state_name (other->state), other->note->path);
+}
+
+XpPlugin *
+xp_plugin_record_foreign (XpPluginInfo *note, const struct stat *status, XpForeign *found)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  XpPlugin *plugin = found->linked != NULL ? xp_plugin_find_linked (found->linked)
+                                           : xp_plugin_at (found->low);
+  if (plugin != NULL && is_active (plugin))
+    xp_plugin_info_free (note);
+  else
+    {
+      g_autofree char *refusal = refuse_foreign (note, found);
+      plugin = take_record (note, status);
+      if (refusal != NULL)
+        {
+          plugin->owner.refusal = g_intern_string (refusal);
+          found->is_refused_now = plugin->state != XP_PLUGIN_REJECTED
+                                  || g_strcmp0 (plugin->reason, refusal) != 0;
+          set_state (plugin, XP_PLUGIN_REJECTED, refusal);
+        }
+      else
+        {
+          found->is_new = plugin->is_foreign = true;
+          __atomic_store_n (&plugin->linked, found->linked, __ATOMIC_RELEASE);
+          plugin->handle = found->handle;
+          plugin->mapped_path = g_strdup (found->path);
+          xp_plugin_set_mapped (plugin, found->low, found->high);
+          plugin->fini = found->fini;
+          __atomic_store_n (&plugin->load_count, 1, __ATOMIC_RELAXED);
+          xp_owner_open (&plugin->owner);
+          set_state (plugin, XP_PLUGIN_LOADED, "it came in another way than through a load");
+        }
+    }
+  g_mutex_unlock (&xp_plugins_lock);
+  return plugin;
+}
+
+XpPlugin *
+xp_plugin_find_linked (const XpLinkedPlugin *linked)
+{
+  XpPlugin *plugin = xp_plugin_records ();
+  while (plugin != NULL && __atomic_load_n (&plugin->linked, __ATOMIC_ACQUIRE) != linked)
+    plugin = plugin->next;
   return plugin;
 }
 
@@ -73,10 +162,7 @@ void
 xp_plugin_set_state (XpPlugin *plugin, XpPluginState state, const char *reason)
 {
   g_mutex_lock (&xp_plugins_lock);
-  __atomic_store_n (&plugin->state, state, __ATOMIC_SEQ_CST);
-  char *old = plugin->reason;
-  plugin->reason = g_strdup (reason);
-  g_free (old);
+  set_state (plugin, state, reason);
   g_mutex_unlock (&xp_plugins_lock);
 }
 
@@ -111,7 +197,8 @@ xp_plugin_find_file (const struct stat *status)
   g_mutex_lock (&xp_plugins_lock);
   XpPlugin *plugin = records;
   while (plugin != NULL
-         && (plugin->state != XP_PLUGIN_LOADED || !xp_plugin_is_file (plugin, status)))
+         && (plugin->state != XP_PLUGIN_LOADED || plugin->linked != NULL
+             || !xp_plugin_is_file (plugin, status)))
     plugin = plugin->next;
   g_mutex_unlock (&xp_plugins_lock);
   return plugin;
@@ -131,6 +218,13 @@ xp_plugin_find (const char *name)
 
 /* --- Addresses and pins. --- */
 
+void
+xp_plugin_set_mapped (XpPlugin *plugin, const char *low, const char *high)
+{
+  __atomic_store_n (&plugin->high, high, __ATOMIC_RELEASE);
+  __atomic_store_n (&plugin->low, low, __ATOMIC_RELEASE);
+}
+
 static int
 take_range (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *data)
 {
@@ -138,19 +232,9 @@ take_range (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *data)
   const struct link_map *map = plugin->handle;
   if (info->dlpi_addr != map->l_addr || strcmp (info->dlpi_name, map->l_name) != 0)
     return 0;
-  const char *low = NULL, *high = NULL;
-  for (unsigned i = 0; i < info->dlpi_phnum; i++)
-    {
-      const ElfW (Phdr) *header = &info->dlpi_phdr[i];
-      if (header->p_type != PT_LOAD)
-        continue;
-      const char *start = (const char *) info->dlpi_addr + header->p_vaddr;
-      const char *end = start + header->p_memsz;
-      low = low == NULL || start < low ? start : low;
-      high = end > high ? end : high;
-    }
-  __atomic_store_n (&plugin->high, high, __ATOMIC_RELEASE);
-  __atomic_store_n (&plugin->low, low, __ATOMIC_RELEASE);
+  const char *low, *high;
+  xp_object_range (info, &low, &high);
+  xp_plugin_set_mapped (plugin, low, high);
   return 1;
 }
 
@@ -160,10 +244,7 @@ xp_plugin_set_range (XpPlugin *plugin)
   if (plugin->handle != NULL)
     dl_iterate_phdr (take_range, plugin);
   else
-    {
-      __atomic_store_n (&plugin->low, NULL, __ATOMIC_RELEASE);
-      __atomic_store_n (&plugin->high, NULL, __ATOMIC_RELEASE);
-    }
+    xp_plugin_set_mapped (plugin, NULL, NULL);
 }
 
 void *
@@ -173,18 +254,22 @@ xp_plugin_entry_point (const XpPlugin *plugin, const char *name)
   return address != NULL && xp_plugin_at (address) == plugin ? address : NULL;
 }
 
+/* One that is just being closed still has its place when another may have been mapped there. */
 XpPlugin *
 xp_plugin_at (const void *address)
 {
-  XpPlugin *plugin = xp_plugin_records ();
-  for (; plugin != NULL; plugin = plugin->next)
+  XpPlugin *leaving = NULL;
+  for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     {
       const char *low = __atomic_load_n (&plugin->low, __ATOMIC_ACQUIRE);
-      if (low != NULL && (const char *) address >= low
-          && (const char *) address < __atomic_load_n (&plugin->high, __ATOMIC_ACQUIRE))
+      if (low == NULL || (const char *) address < low
+          || (const char *) address >= __atomic_load_n (&plugin->high, __ATOMIC_ACQUIRE))
+        continue;
+      if (is_active (plugin))
         return plugin;
+      leaving = plugin;
     }
-  return NULL;
+  return leaving;
 }
 
 /* While constructors run the object's place is not known yet, but whose they are is. */
@@ -281,76 +366,8 @@ xp_plugin_state (XpPlugin *plugin)
   return __atomic_load_n (&plugin->state, __ATOMIC_ACQUIRE);
 }
 
-/* --- Objects that came in another way: linked to the program, preloaded, opened by somebody else.
- * --- */
-
-/* The path by which the linker knows the object that @address lies in. Without the linker's lock:
- * a constructor, under it, may wait for the thread that asks. */
-static const char *
-object_path (const void *address)
-{
-  struct dl_find_object found;
-  if (_dl_find_object ((void *) address, &found) != 0 || found.dlfo_link_map == NULL)
-    return NULL;
-  const char *path = found.dlfo_link_map->l_name;
-  return path != NULL && path[0] != '\0' ? path : NULL;
-}
-
-/* The plugin that the linker is opening under @path, whose place is not known yet. */
-static XpOwner *
-loading_owner (const char *path)
-{
-  g_mutex_lock (&xp_plugins_lock);
-  XpPlugin *plugin = records;
-  while (plugin != NULL
-         && (plugin->state != XP_PLUGIN_LOADING || g_strcmp0 (plugin->mapped_path, path) != 0))
-    plugin = plugin->next;
-  g_mutex_unlock (&xp_plugins_lock);
-  return plugin != NULL ? &plugin->owner : NULL;
-}
-
-static XpOwner *
-foreign_owner (const char *name)
-{
-  struct stat status;
-  GError *error = NULL;
-  g_autofree char *path = g_canonicalize_filename (name, NULL);
-  XpPluginInfo *note = xp_plugin_info_read (path, &error);
-  if (note == NULL || stat (path, &status) != 0)
-    {
-      g_clear_error (&error);
-      xp_plugin_info_free (note);
-      return NULL;
-    }
-  XpPlugin *plugin = xp_plugin_record (note, &status);
-  plugin->is_foreign = true;
-  xp_preferences_begin ();
-  xp_owner_open (&plugin->owner);
-  __atomic_store_n (&plugin->load_count, 1, __ATOMIC_RELAXED);
-  plugin->mapped_path = g_strdup (path);
-  /* Ours too from now on: it stays mapped until it is unloaded through us. */
-  plugin->handle = dlopen (name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  xp_plugin_set_range (plugin);
-  plugin->fini = (void (*) (void)) xp_plugin_entry_point (plugin, "xp_plugin_fini");
-  xp_plugin_set_state (plugin, XP_PLUGIN_LOADED, "it came in another way than through a load");
-  return &plugin->owner;
-}
-
-static XpOwner *
-find_owner (const void *address)
-{
-  XP_UNCANCELLED cancelling = xp_thread_stop_cancelling ();
-  XpOwner *owner = owner_at (address);
-  const char *path = owner == NULL ? object_path (address) : NULL;
-  if (path == NULL)
-    return owner;
-  owner = loading_owner (path);
-  return owner != NULL ? owner : foreign_owner (path);
-}
-
 void
 xp_plugin_records_begin (void)
 {
-  xp_owner_at_hook = find_owner;
   xp_pin_hooks = (XpPinHooks){ owner_at, pin_owner, unpin_owner, keep_memory };
 }

@@ -152,7 +152,8 @@ close_plugin (XpPlugin *plugin, GError **error)
   char *path = g_steal_pointer (&plugin->mapped_path);
   g_mutex_unlock (&xp_plugins_lock);
   reason = reason_to_stay (plugin, path);
-  if (reason == NULL)
+  /* Who else has a foreign one open may close it at any time, and open it anew. */
+  if (reason == NULL || plugin->is_foreign)
     xp_plugin_set_range (plugin);
   if (plugin->is_copy)
     xp_copy_remove (path);

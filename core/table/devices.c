@@ -203,13 +203,10 @@ register_device (const char *name, XpOwner *owner, XpTransaction *transaction, G
   return device;
 }
 
-gboolean
-xp_backend_register (const char *name, XpBackend *backend, GError **error)
+static gboolean
+register_for (XpOwner *owner, const char *name, XpBackend *backend, GError **error)
 {
-  g_return_val_if_fail (name != NULL && backend != NULL, FALSE);
   XpTransaction *transaction = xp_transaction_current ();
-  XpOwner *owner = transaction != NULL ? xp_transaction_current_owner ()
-                                       : xp_owner_at (__builtin_return_address (0));
   GError *local = NULL;
   int device = -1;
   if (name_is_well_formed (name))
@@ -226,6 +223,31 @@ xp_backend_register (const char *name, XpBackend *backend, GError **error)
     }
   *backend = (XpBackend) device;
   return TRUE;
+}
+
+gboolean
+xp_backend_register (const char *name, XpBackend *backend, GError **error)
+{
+  g_return_val_if_fail (name != NULL && backend != NULL, FALSE);
+  XpOwner *owner = xp_transaction_current () != NULL ? xp_transaction_current_owner ()
+                                                     : xp_owner_at (__builtin_return_address (0));
+  return register_for (owner, name, backend, error);
+}
+
+void
+xp_backend_run (const XpBackendBlock *block)
+{
+  g_return_if_fail (block != NULL && block->size >= sizeof *block);
+  XpOwner *owner = xp_owner_of_block (block, block->plugin);
+  GError *error = NULL;
+  if (owner == NULL || owner->refusal != NULL
+      || register_for (owner, block->name, block->backend, &error))
+    return;
+  if (xp_transaction_current () == NULL)
+    g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", owner->name, "MESSAGE",
+                      "%s does not get the device '%s': %s", owner->name, block->name,
+                      error->message);
+  g_error_free (error);
 }
 
 static void

@@ -483,18 +483,39 @@ xp_library_forget (XpLibrary *library)
   xp_library_destroy (library);
 }
 
+static void
+warn_of_block (const XpOwner *owner, const XpLibraryBlock *block, const GError *error)
+{
+  g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", owner->name, "MESSAGE",
+                    "%s registers nothing in the block at %s:%d: %s", owner->name, block->file,
+                    block->line, error->message);
+}
+
 void
 xp_library_run (const XpLibraryBlock *block)
 {
   g_return_if_fail (block != NULL && block->size >= sizeof *block);
   g_return_if_fail ((unsigned) block->kind <= XP_LIBRARY_KIND_IMPL);
   XpTransaction *current = xp_transaction_current ();
-  XpTransaction *transaction = current != NULL ? current : xp_transaction_new ();
-  /* Outside of a load the object came in another way; its record is made for it. */
-  XpOwner *owner = current != NULL ? xp_transaction_current_owner () : xp_owner_at (block);
-  if (current == NULL)
-    xp_owner_open (owner);
   GError *error = NULL;
+  if (xp_table_refusal != NULL)
+    {
+      g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE",
+                        "the block at %s:%d registers nothing: %s", block->file, block->line,
+                        xp_table_refusal->message);
+      return;
+    }
+  XpOwner *owner = xp_owner_of_block (block, block->plugin);
+  if (owner == NULL || owner->refusal != NULL)
+    return; /* the load fails, or it has been said once for all of the file */
+  if (current == NULL && xp_owner_is_away (owner))
+    {
+      xp_owner_set_away (owner, NULL, block->file, block->line, &error);
+      warn_of_block (owner, block, error);
+      g_error_free (error);
+      return;
+    }
+  XpTransaction *transaction = current != NULL ? current : xp_transaction_new ();
   XpLibrary *library = xp_library_make (block, owner, transaction, &error);
   if (library != NULL)
     {
@@ -508,9 +529,7 @@ xp_library_run (const XpLibraryBlock *block)
     return;
   if (!xp_transaction_commit (transaction, NULL, NULL, &error))
     {
-      g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", owner->name, "MESSAGE",
-                        "%s registers nothing in the block at %s:%d: %s", owner->name, block->file,
-                        block->line, error->message);
+      warn_of_block (owner, block, error);
       g_clear_error (&error);
       if (library != NULL)
         xp_library_forget (library);
@@ -526,7 +545,7 @@ xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, con
 {
   g_return_val_if_fail (name_space != NULL && file != NULL, NULL);
   g_return_val_if_fail ((unsigned) kind <= XP_LIBRARY_KIND_IMPL, NULL);
-  const XpLibraryBlock block = { sizeof block, kind, line, name_space, key, file, NULL };
+  const XpLibraryBlock block = { sizeof block, kind, line, name_space, key, file, NULL, NULL };
   XpTransaction *current = xp_transaction_current ();
   if (current != NULL)
     {
@@ -539,12 +558,12 @@ xp_library_new (XpLibraryKind kind, const char *name_space, const char *key, con
       return NULL;
     }
   XpOwner *owner = xp_owner_at (__builtin_return_address (0));
-  g_mutex_lock (&xp_table_lock);
-  bool is_away = owner->is_away;
-  g_mutex_unlock (&xp_table_lock);
-  if (!is_away)
+  if (xp_table_refusal != NULL)
+    g_propagate_error (error, g_error_copy (xp_table_refusal));
+  else if (!xp_owner_is_away (owner))
     return xp_library_make (&block, owner, NULL, error);
-  xp_owner_set_away (owner, NULL, file, line, error);
+  else
+    xp_owner_set_away (owner, NULL, file, line, error);
   return NULL;
 }
 

@@ -4,7 +4,7 @@
  */
 #include "table/transaction.h"
 
-XpOwner *(*xp_owner_at_hook) (const void *address);
+XpOwner *(*xp_owner_at_hook) (const void *address, const XpLinkedPlugin *linked);
 
 XpOwner xp_core_owner, xp_program_owner;
 
@@ -48,18 +48,37 @@ xp_owner_set_away (const XpOwner *owner, const char *device, const char *file, i
 {
   g_autofree char *what = device != NULL ? g_strdup_printf ("the device '%s'", device)
                                          : g_strdup_printf ("in the block at %s:%d", file, line);
-  xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = owner->name },
-                "%s registers %s, but it is not loaded: it is being loaded or has begun to leave. "
-                "Register in a block that runs with the load, or while it is loaded; its kernels, "
-                "threads and listeners must expect to be refused later",
-                owner->name, what);
+  if (owner->refusal != NULL)
+    xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = owner->name },
+                  "%s registers %s, but it is refused: %s", owner->name, what, owner->refusal);
+  else
+    xp_error_set (
+        error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = owner->name },
+        "%s registers %s, but it is not loaded: it is being loaded or has begun to leave. "
+        "Register in a block that runs with the load, or while it is loaded; its kernels, "
+        "threads and listeners must expect to be refused later",
+        owner->name, what);
+}
+
+XpOwner *
+xp_owner_of_block (const void *block, const XpLinkedPlugin *linked)
+{
+  return xp_owner_at_hook != NULL ? xp_owner_at_hook (block, linked) : &xp_program_owner;
 }
 
 XpOwner *
 xp_owner_at (const void *address)
 {
-  XpOwner *owner = xp_owner_at_hook != NULL ? xp_owner_at_hook (address) : NULL;
-  return owner != NULL ? owner : &xp_program_owner;
+  return xp_owner_of_block (address, NULL);
+}
+
+bool
+xp_owner_is_away (const XpOwner *owner)
+{
+  g_mutex_lock (&xp_table_lock);
+  bool is_away = owner->is_away;
+  g_mutex_unlock (&xp_table_lock);
+  return is_away;
 }
 
 void

@@ -26,14 +26,20 @@ typedef struct
   char *name;
   int priority;
   bool is_away;         /* a plugin that is not loaded, or about to leave: it may not register */
+  const char *refusal;  /* interned: why one that came in by itself may never register, or NULL */
   GPtrArray *libraries; /* XpLibrary: what it has registered, in order */
 } XpOwner;
 
 void xp_owner_init (XpOwner *owner, const char *name, int priority);
 
-/* The owner of the code at @address: a plugin through the hook below, else the program. */
+/* The owner of the code at @address: a plugin through the hook below, else the program. While a
+ * plugin is loaded on this thread, NULL for code that is not its own; the load fails then. */
 XpOwner *xp_owner_at (const void *address);
-extern XpOwner *(*xp_owner_at_hook) (const void *address);
+/* The same of a constructor's block, where @linked is NULL or the plugin it says it is of. */
+XpOwner *xp_owner_of_block (const void *block, const XpLinkedPlugin *linked);
+/* Gives the program where it is nobody's. */
+extern XpOwner *(*xp_owner_at_hook) (const void *address, const XpLinkedPlugin *linked);
+bool xp_owner_is_away (const XpOwner *owner);
 extern XpOwner xp_core_owner, xp_program_owner;
 
 /* A handle to one registration: a cell of its own, which calls read as they read a row's. Under

@@ -14,6 +14,8 @@ static __thread XpOwner *current_owner;
 
 static uint64_t generation;
 
+GError *xp_table_refusal;
+
 uint64_t
 xp_table_generation (void)
 {
@@ -357,6 +359,11 @@ check_owner (const Entry *entry, const XpTransaction *transaction, GError **erro
 static gboolean
 make_changes (XpTransaction *transaction, Touched *touched, GError **error)
 {
+  if (xp_table_refusal != NULL)
+    {
+      g_propagate_error (error, g_error_copy (xp_table_refusal));
+      return FALSE;
+    }
   if (transaction->error != NULL)
     {
       g_propagate_error (error, g_error_copy (transaction->error));

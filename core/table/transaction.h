@@ -64,6 +64,10 @@ void xp_transaction_set_current (XpTransaction *transaction, XpOwner *owner);
 XpTransaction *xp_transaction_current (void);
 XpOwner *xp_transaction_current_owner (void);
 
+/* Why nothing may be registered in this copy of the core: there is another; NULL where there is
+ * none. Set once, when the core begins. */
+extern GError *xp_table_refusal;
+
 /* In a constructor nobody takes the error, so the transaction does; then it fails as a whole. */
 void xp_transaction_keep_error (XpTransaction *transaction, GError *local, GError **error);
 

@@ -155,7 +155,11 @@ G_BEGIN_DECLS
      "The plugin crashed, hung or ended its process when it was scanned.",                         \
      "Build it again, or try it again with `crosspoint retry`.")                                   \
   _ (DISABLED, "RuntimeError", "The setting `disable` names the plugin, so it is not loaded.",     \
-     "Take it out of the setting; `crosspoint config disable` shows where that is from.")
+     "Take it out of the setting; `crosspoint config disable` shows where that is from.")          \
+  _ (SECOND_CORE, "RuntimeError",                                                                  \
+     "Two copies of the core are in one process, or a plugin would not find the one there is.",    \
+     "Use one libcrosspoint.so for the program and its plugins, or link the program with "         \
+     "-rdynamic.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

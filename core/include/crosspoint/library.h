@@ -195,6 +195,7 @@ typedef struct
   const char *key;
   const char *file;
   void (*fill) (XpLibrary *m);
+  const XpLinkedPlugin *plugin; /* whose block it is, where that is linked statically; else NULL */
 } XpLibraryBlock;
 
 /* Runs a block; called by the constructors that the macros below make. */
@@ -206,8 +207,8 @@ XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
   __attribute__ ((constructor, used)) static void XP_PASTE (xp_library_block_, id) (void)          \
   {                                                                                                \
     static const XpLibraryBlock block = {                                                          \
-      sizeof (XpLibraryBlock),        block_kind, __LINE__, ns, key_text, __FILE__,                \
-      XP_PASTE (xp_library_fill_, id)                                                              \
+      sizeof (XpLibraryBlock),         block_kind,       __LINE__, ns, key_text, __FILE__,         \
+      XP_PASTE (xp_library_fill_, id), XP_LINKED_PLUGIN_                                           \
     };                                                                                             \
     xp_library_run (&block);                                                                       \
   }                                                                                                \
@@ -254,12 +255,25 @@ XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
  */
 #define XP_BACKEND(name) XP_BACKEND_BLOCK_ (name, __COUNTER__)
 
+typedef struct
+{
+  size_t size;
+  const char *name;
+  XpBackend *backend;
+  const XpLinkedPlugin *plugin; /* as in XpLibraryBlock */
+} XpBackendBlock;
+
+/* Registers a device; called by the constructors that the macro makes. */
+XP_PUBLIC void xp_backend_run (const XpBackendBlock *block);
+
 #define XP_BACKEND_BLOCK_(name, id)                                                                \
   static G_GNUC_UNUSED XpBackend xp_backend_##name;                                                \
   XP_NOTE_RECORD_ (XP_NOTE_ABI_ "\0device=" #name, id)                                             \
   __attribute__ ((constructor (102), used)) static void XP_PASTE (xp_backend_block_, id) (void)    \
   {                                                                                                \
-    xp_backend_register (#name, &xp_backend_##name, NULL);                                         \
+    static const XpBackendBlock block = { sizeof (XpBackendBlock), #name, &xp_backend_##name,      \
+                                          XP_LINKED_PLUGIN_ };                                     \
+    xp_backend_run (&block);                                                                       \
   }
 
 /* --- The same at run time. ------------------------------------------------------------------- */
@@ -276,6 +290,9 @@ XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
  * A block that is filled while the program runs; each registration is published at once, owned by
  * the plugin whose code calls this, or by the program.
  *
+ * A file that came in another way than through xp_plugin_load() is pinned by its first registration
+ * and has a record from then on, unless its note is refused or a plugin of that name is loaded.
+ *
  * A plugin that is still being loaded, or has begun to leave, is refused, here and by
  * xp_library_def() and xp_library_impl(): a kernel of it that runs while it is unloaded, say, or a
  * thread that its constructor starts. A constructor of an object that came in another way than
@@ -283,7 +300,7 @@ XP_PUBLIC void xp_library_run (const XpLibraryBlock *block);
  * that takes the linker's lock, which a constructor runs under.
  *
  * Errors: %XP_ERROR_NAMESPACE_TAKEN, %XP_ERROR_INVALID_REGISTRATION, %XP_ERROR_UNKNOWN_KEY,
- * %XP_ERROR_PLUGIN_NOT_LOADED.
+ * %XP_ERROR_PLUGIN_NOT_LOADED, %XP_ERROR_SECOND_CORE.
  *
  * Returns: (transfer full): the block; xp_library_free() takes back all that was registered in it
  */

@@ -70,6 +70,7 @@ XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
  * @fills: `namespace/key` it fills cells of
  * @kernels: operators that it has typed kernels for; it may have other kernels too
  * @cpu: CPU features it needs
+ * @has_core: whether a copy of the core is linked into it, so that it cannot be loaded
  *
  * What is known about a plugin without running it, and where it is in its life.
  */
@@ -99,6 +100,7 @@ typedef struct
   char **fills;
   char **kernels;
   char **cpu;
+  gboolean has_core;
 } XpPluginInfo;
 
 XP_PUBLIC void xp_plugin_info_free (XpPluginInfo *info);
@@ -133,8 +135,8 @@ XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
  * %XP_ERROR_DISABLED, %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
  * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
  * %XP_ERROR_QUARANTINED, unless the setting `load-quarantined` is on, %XP_ERROR_FILE_FORMAT,
- * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, and those of xp_library_def()
- * and xp_library_impl().
+ * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, %XP_ERROR_SECOND_CORE, and
+ * those of xp_library_def() and xp_library_impl().
  *
  * Returns: (transfer none): the plugin
  */
