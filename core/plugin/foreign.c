@@ -8,6 +8,7 @@
  */
 #include "begin.h"
 #include "plugin/plugin.h"
+#include "table/preferences.h"
 #include "threads/threads.h"
 
 #include <dlfcn.h>
