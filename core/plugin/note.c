@@ -20,13 +20,19 @@ enum
 
 /* Imports after which a library may not be unmapped: each hands a pointer into it to something that
  * keeps it for the rest of the process. */
-static const char *const resident_imports[] = {
-  "g_quark_from_static_string",  "g_intern_static_string",
-  "g_type_register_static",      "g_type_register_static_simple",
-  "g_type_register_fundamental", "g_type_register_dynamic",
-  "pthread_key_create",          "atexit",
-  "__cxa_thread_atexit_impl"
-};
+static const char *const resident_imports[] = { "g_quark_from_static_string",
+                                                "g_intern_static_string",
+                                                "g_type_register_static",
+                                                "g_type_register_static_simple",
+                                                "g_type_register_fundamental",
+                                                "g_type_register_dynamic",
+                                                "pthread_key_create",
+                                                "tss_create",
+                                                "g_private_set",
+                                                "g_private_replace",
+                                                "__cxa_thread_atexit",
+                                                "__cxa_thread_atexit_impl",
+                                                "atexit" };
 
 /* Imports that start threads, which only a fini can end. */
 static const char *const thread_imports[] = {
