@@ -5,7 +5,10 @@
  * A load is a transaction: everything the plugin's constructors register is checked as a whole and
  * published at once, and any error leaves the table as it was. Loads are counted; the last unload
  * acts. All functions may be called from any thread, but not from within a plugin's constructor,
- * probe or fini. A thread that is cancelled while it loads, unloads or swaps does so first.
+ * probe or fini, nor from what a load or unload calls, such as a destructor or a handler of
+ * messages: that is %XP_ERROR_NESTED_LOAD. A constructor must not wait for a thread that loads,
+ * unloads or swaps, which waits for it. A thread that is cancelled while it loads, unloads or swaps
+ * does so first.
  */
 #ifndef XP_LOADER_H
 #define XP_LOADER_H
