@@ -202,11 +202,21 @@ xp_swap_forget_old (const XpPlugin *old)
     }
 }
 
+/* A swap that was laid over it may go before the one that took its place. */
+static bool
+is_awaited (const XpPlugin *plugin)
+{
+  const XpSwap *swap = swaps;
+  while (swap != NULL && xp_swap_replaced (swap) != plugin)
+    swap = swap->next;
+  return swap != NULL;
+}
+
 /* Its place is lost, so nothing brings it back but a load. */
 static gboolean
 close_inactive (XpPlugin *plugin, GError **error)
 {
-  if (xp_plugin_state (plugin) != XP_PLUGIN_INACTIVE)
+  if (xp_plugin_state (plugin) != XP_PLUGIN_INACTIVE || is_awaited (plugin))
     return TRUE;
   return xp_unload_finish (plugin, error);
 }
@@ -214,23 +224,21 @@ close_inactive (XpPlugin *plugin, GError **error)
 void
 xp_swap_forget_new (const XpPlugin *new_)
 {
-  XpSwap *swap;
-  do
+  for (;;)
     {
-      for (swap = swaps; swap != NULL && swap->new_ != new_; swap = swap->next)
-        ;
+      XpSwap *swap = swaps;
+      while (swap != NULL && swap->new_ != new_)
+        swap = swap->next;
       if (swap == NULL)
         return;
       XpPlugin *old = swap->old;
+      bool was_inactive = xp_plugin_state (old) == XP_PLUGIN_INACTIVE;
       take_off (swap);
       swap_free (swap);
-      if (xp_plugin_state (old) == XP_PLUGIN_INACTIVE)
-        {
-          close_inactive (old, NULL);
-          xp_swap_forget_new (old);
-        }
+      close_inactive (old, NULL);
+      if (was_inactive && xp_plugin_state (old) != XP_PLUGIN_INACTIVE)
+        xp_swap_forget_new (old);
     }
-  while (swap != NULL);
 }
 
 /* The oldest beyond those that may be undone. */
@@ -480,7 +488,9 @@ undo (XpSwap *swap, GError **error)
   if (!has_brought)
     return TRUE;
   __atomic_store_n (&new_->load_count, 0, __ATOMIC_RELAXED);
-  return xp_unload_finish (new_, error);
+  gboolean done = xp_unload_finish (new_, error);
+  xp_swap_forget_new (new_);
+  return done;
 }
 
 gboolean

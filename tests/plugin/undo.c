@@ -4,6 +4,13 @@
  */
 #include "plugin/fixtures.h"
 
+static GLogWriterOutput
+swallow (G_GNUC_UNUSED GLogLevelFlags level, G_GNUC_UNUSED const GLogField *fields,
+         G_GNUC_UNUSED gsize n_fields, G_GNUC_UNUSED gpointer data)
+{
+  return G_LOG_WRITER_HANDLED;
+}
+
 static XpPlugin *
 swap (XpPlugin *plugin, const char *name, XpSwapFlags flags, unsigned *token)
 {
@@ -310,6 +317,71 @@ START_TEST (cascade_from_inside)
 }
 END_TEST
 
+/* --- Any order. --- */
+
+static const char *const names[] = { "first", "second", "high", "partial", "resident" };
+static const int64_t numbers[] = { 1, 2, 3, 4, 9 };
+
+/* What the cell gives is the number of the plugin that the table says is active. */
+static void
+assert_consistent (void)
+{
+  g_autoptr (XpRowInfo) row = xp_table_row ("fixture::number");
+  g_autofree char *nothing = table_text ();
+  assert_table (nothing);
+  for (unsigned i = 0; i < row->n_registrations; i++)
+    for (unsigned j = 0; row->registrations[i].is_active && j < XP_LENGTH (names); j++)
+      if (strcmp (row->registrations[i].plugin, names[j]) == 0)
+        assert_number (numbers[j]);
+}
+
+/* Swaps and loads at random: a swap that is undone at once leaves the table as it was, one that
+ * fails does not touch it. */
+START_TEST (at_random)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed ((guint32) _i);
+  unsigned n_undone = 0;
+  g_log_set_writer_func (swallow, NULL, NULL);
+  load_fixture ("rows");
+  xp_setting_set ("undo-depth", _i % 2 == 0 ? "1" : "3", NULL);
+  for (unsigned round = 0; round < 200; round++)
+    {
+      unsigned token = 0;
+      GError *error = NULL;
+      const char *name = names[g_rand_int_range (random, 0, XP_LENGTH (names))];
+      XpPlugin *plugin = xp_plugin_find (name);
+      g_autofree char *path = fixture_path (names[g_rand_int_range (random, 0, XP_LENGTH (names))]);
+      g_autofree char *before = table_text ();
+      XpSwapFlags flags = g_rand_boolean (random) ? XP_SWAP_STRICT : XP_SWAP_OVERLAY;
+      switch (plugin == NULL ? 0 : g_rand_int_range (random, 0, 5))
+        {
+        case 0:
+          xp_plugin_load (path, &error);
+          break;
+        case 1:
+          xp_plugin_unload (plugin, &error);
+          break;
+        case 2:
+          xp_plugin_undo (0, NULL, NULL, &error);
+          break;
+        default:
+          if (xp_plugin_swap (plugin, path, flags, &token, &error) == NULL
+              || !g_rand_boolean (random))
+            break;
+          assert_consistent ();
+          undo (token);
+          assert_table (before);
+          n_undone++;
+        }
+      if (error != NULL)
+        assert_table (before);
+      g_clear_error (&error);
+      assert_consistent ();
+    }
+  ck_assert_uint_gt (n_undone, 0);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -329,6 +401,8 @@ main (void)
   tcase_add_test (tests, a_signature_that_changes);
   tcase_add_test (tests, cascade);
   tcase_add_test (tests, cascade_from_inside);
+  tcase_add_loop_test (tests, at_random, 0, 20);
+  tcase_set_timeout (tests, 60);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }
