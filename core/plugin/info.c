@@ -65,7 +65,9 @@ xp_plugin_info (XpPlugin *plugin)
   g_mutex_lock (&xp_plugins_lock);
   XpPluginInfo *info = xp_plugin_info_copy (plugin->note);
   info->state = plugin->state;
+  g_free (info->reason); /* of a file that was refused */
   info->reason = g_strdup (plugin->reason);
+  g_free (info->mapped_path);
   info->mapped_path = g_strdup (plugin->mapped_path);
   info->load_count = __atomic_load_n (&plugin->load_count, __ATOMIC_RELAXED);
   info->pin_count = __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST);
