@@ -197,8 +197,7 @@ static const char *const libraries_with_threads[] = {
 static int
 collect_library (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *names)
 {
-  const char *slash = strrchr (info->dlpi_name, '/');
-  const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+  g_autofree char *name = g_path_get_basename (info->dlpi_name);
   for (unsigned i = 0; i < XP_LENGTH (libraries_with_threads); i++)
     if (g_str_has_prefix (name, libraries_with_threads[i]))
       g_ptr_array_add (names, g_strdup (info->dlpi_name));
@@ -468,7 +467,8 @@ find_retired_linked (const char *name)
 {
   XpPlugin *plugin = xp_plugin_records ();
   while (plugin != NULL
-         && (plugin->linked == NULL || xp_plugin_state (plugin) != XP_PLUGIN_RETIRED
+         && (__atomic_load_n (&plugin->linked, __ATOMIC_ACQUIRE) == NULL
+             || xp_plugin_state (plugin) != XP_PLUGIN_RETIRED
              || strcmp (plugin->owner.name, name) != 0))
     plugin = plugin->next;
   return plugin;

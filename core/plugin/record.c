@@ -48,13 +48,16 @@ is_active (const XpPlugin *plugin)
   return state == XP_PLUGIN_LOADED || state == XP_PLUGIN_LOADING;
 }
 
+/* With the load lock, whose holders read notes, a record may get another note; without it, only its
+ * own again. */
 static XpPlugin *
-take_record (XpPluginInfo *note, const struct stat *status)
+take_record (XpPluginInfo *note, const struct stat *status, bool has_load_lock)
 {
   XpPlugin *plugin = records;
   while (plugin != NULL
          && (is_mapped (plugin) || strcmp (plugin->note->path, note->path) != 0
-             || strcmp (plugin->owner.name, note->name) != 0))
+             || strcmp (plugin->owner.name, note->name) != 0
+             || !(has_load_lock || xp_plugin_is_file (plugin, status))))
     plugin = plugin->next;
   bool is_new = plugin == NULL;
   if (is_new)
@@ -64,16 +67,21 @@ take_record (XpPluginInfo *note, const struct stat *status)
       plugin->owner.is_away = true;
       plugin->next = records;
     }
-  xp_plugin_info_free (plugin->note);
-  plugin->note = note;
   plugin->is_foreign = plugin->is_copy = false;
   __atomic_store_n (&plugin->linked, NULL, __ATOMIC_RELEASE);
   plugin->owner.refusal = NULL;
   plugin->owner.priority = note->priority;
-  plugin->device = status->st_dev;
-  plugin->inode = status->st_ino;
-  plugin->size = status->st_size;
-  plugin->mtime = status->st_mtim;
+  if (is_new || has_load_lock)
+    {
+      xp_plugin_info_free (plugin->note);
+      plugin->note = note;
+      plugin->device = status->st_dev;
+      plugin->inode = status->st_ino;
+      plugin->size = status->st_size;
+      plugin->mtime = status->st_mtim;
+    }
+  else
+    xp_plugin_info_free (note);
   if (is_new)
     __atomic_store_n (&records, plugin, __ATOMIC_RELEASE);
   return plugin;
@@ -83,7 +91,7 @@ XpPlugin *
 xp_plugin_record (XpPluginInfo *note, const struct stat *status)
 {
   g_mutex_lock (&xp_plugins_lock);
-  XpPlugin *plugin = take_record (note, status);
+  XpPlugin *plugin = take_record (note, status, true);
   g_mutex_unlock (&xp_plugins_lock);
   return plugin;
 }
@@ -124,7 +132,7 @@ xp_plugin_record_foreign (XpPluginInfo *note, const struct stat *status, XpForei
   else
     {
       g_autofree char *refusal = refuse_foreign (note, found);
-      plugin = take_record (note, status);
+      plugin = take_record (note, status, false);
       if (refusal != NULL)
         {
           plugin->owner.refusal = g_intern_string (refusal);

@@ -22,7 +22,7 @@ xp_set_unload_timeout (double seconds)
 static bool
 requires (const XpPlugin *other, const XpPlugin *plugin)
 {
-  return other->state == XP_PLUGIN_LOADED
+  return __atomic_load_n (&other->state, __ATOMIC_ACQUIRE) == XP_PLUGIN_LOADED
          && g_strv_contains ((const char *const *) other->note->requires_, plugin->owner.name);
 }
 
