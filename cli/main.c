@@ -35,9 +35,8 @@ installed_plugins (void)
       if (strcmp (infos[i]->name, "core") != 0
           && (infos[i]->state == XP_PLUGIN_LOADED || infos[i]->state == XP_PLUGIN_AVAILABLE))
         g_strv_builder_add (builder, infos[i]->name);
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   g_auto (GStrv) names = g_strv_builder_end (builder);
   return g_strjoinv (", ", names);
 }

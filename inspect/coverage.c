@@ -9,8 +9,7 @@
 static void
 add_rows (JsonBuilder *builder, const XpCoverage *coverage)
 {
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  begin_list (builder, "rows");
   for (unsigned i = 0; i < coverage->n_rows; i++)
     {
       json_builder_begin_object (builder);
@@ -25,8 +24,7 @@ add_rows (JsonBuilder *builder, const XpCoverage *coverage)
 static void
 add_cells (JsonBuilder *builder, const XpCoverage *coverage)
 {
-  json_builder_set_member_name (builder, "cells");
-  json_builder_begin_array (builder);
+  begin_list (builder, "cells");
   for (unsigned i = 0; i < coverage->n_cells; i++)
     {
       const XpCoverageCell *cell = &coverage->cells[i];

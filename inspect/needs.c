@@ -12,8 +12,7 @@ add_providers (JsonBuilder *builder, const char *op, XpKey key)
 {
   unsigned n;
   XpPluginInfo **infos = xp_plugins_for (op, key, &n);
-  json_builder_set_member_name (builder, "plugins");
-  json_builder_begin_array (builder);
+  begin_list (builder, "plugins");
   for (unsigned i = 0; i < n; i++)
     {
       json_builder_begin_object (builder);
@@ -22,9 +21,8 @@ add_providers (JsonBuilder *builder, const char *op, XpKey key)
       add_text (builder, "state", xp_plugin_state_name (infos[i]->state));
       add_text (builder, "reason", infos[i]->reason);
       json_builder_end_object (builder);
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   json_builder_end_array (builder);
 }
 
@@ -132,8 +130,7 @@ xp_report_needs (const XpReportInput *input, GError **error)
   gint64 missing = 0;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "needs");
-  json_builder_begin_array (builder);
+  begin_list (builder, "needs");
   lines_init (&lines, input->text);
   gboolean good = add_needs (builder, &lines, input->name, &missing, error);
   lines_clear (&lines);

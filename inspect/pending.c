@@ -32,8 +32,7 @@ xp_report_pending (const char *pattern)
   g_autoptr (GPatternSpec) glob = pattern != NULL ? g_pattern_spec_new (pattern) : NULL;
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "pending");
-  json_builder_begin_array (builder);
+  begin_list (builder, "pending");
   for (unsigned i = 0; i < n; i++)
     {
       if (glob != NULL && !g_pattern_spec_match_string (glob, infos[i].name))

@@ -136,9 +136,7 @@ scan_new (void)
       g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE", "%s", error->message);
       return;
     }
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
 }
 
 XpReport *
@@ -151,16 +149,14 @@ xp_report_plugins (gboolean all)
   gboolean has_rejected = FALSE;
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "plugins");
-  json_builder_begin_array (builder);
+  begin_list (builder, "plugins");
   for (unsigned i = 0; i < n; i++)
     {
       if (all || !is_quiet (infos[i]))
         add_info (builder, infos[i]);
       has_rejected |= plugin_is_rejected (infos[i]);
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   has_rejected |= add_missing (builder);
   json_builder_end_array (builder);
   json_builder_end_object (builder);
@@ -308,8 +304,7 @@ xp_report_paths (void)
   g_autofree char *settings = xp_settings_file ();
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "paths");
-  json_builder_begin_array (builder);
+  begin_list (builder, "paths");
   for (unsigned i = 0; i < n; i++)
     {
       json_builder_begin_object (builder);

@@ -105,13 +105,11 @@ row_model (Replay *replay, const char *file, const DumpRow *row, const char *pro
   add_text (builder, "name", row->name);
   add_text (builder, "file", file);
   add_number (builder, "line", (gint64) row->line);
-  json_builder_set_member_name (builder, "cells");
-  json_builder_begin_array (builder);
+  begin_list (builder, "cells");
   for (unsigned i = 0; row->name != NULL && i < replay->n_columns; i++)
     add_cell (builder, replay, replay->columns[i]);
   json_builder_end_array (builder);
-  json_builder_set_member_name (builder, "problems");
-  json_builder_begin_array (builder);
+  begin_list (builder, "problems");
   for (unsigned i = 0; i < row->problems->len; i++)
     {
       const DumpProblem *found = &g_array_index (row->problems, DumpProblem, i);

@@ -195,10 +195,16 @@ add_boolean (JsonBuilder *builder, const char *name, gboolean value)
 }
 
 void
-add_texts (JsonBuilder *builder, const char *name, const char *const *texts)
+begin_list (JsonBuilder *builder, const char *name)
 {
   json_builder_set_member_name (builder, name);
   json_builder_begin_array (builder);
+}
+
+void
+add_texts (JsonBuilder *builder, const char *name, const char *const *texts)
+{
+  begin_list (builder, name);
   for (unsigned i = 0; texts != NULL && texts[i] != NULL; i++)
     add_value (builder, texts[i]);
   json_builder_end_array (builder);

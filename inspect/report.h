@@ -47,6 +47,8 @@ void add_value (JsonBuilder *builder, const char *text);
 void add_text (JsonBuilder *builder, const char *name, const char *text);
 void add_number (JsonBuilder *builder, const char *name, gint64 number);
 void add_boolean (JsonBuilder *builder, const char *name, gboolean value);
+/* To be ended by json_builder_end_array(). */
+void begin_list (JsonBuilder *builder, const char *name);
 void add_texts (JsonBuilder *builder, const char *name, const char *const *texts);
 
 /* Members of a model. get_text() is NULL for null and for a member that is not there. */

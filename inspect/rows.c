@@ -66,13 +66,11 @@ xp_report_keys (void)
   g_autofree XpKey *keys = xp_key_list (&n);
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "keys");
-  json_builder_begin_array (builder);
+  begin_list (builder, "keys");
   for (unsigned i = n; i-- > 0;)
     json_builder_add_string_value (builder, xp_key_name (keys[i]));
   json_builder_end_array (builder);
-  json_builder_set_member_name (builder, "aliases");
-  json_builder_begin_array (builder);
+  begin_list (builder, "aliases");
   for (unsigned i = 0; i < XP_LENGTH (aliases); i++)
     json_builder_add_string_value (builder, xp_key_name (aliases[i]));
   json_builder_end_array (builder);
@@ -120,8 +118,7 @@ add_dump (JsonBuilder *builder, const XpRowInfo *row)
   add_text (builder, "alias_analysis_kind",
             row->schema != NULL ? alias_analysis_names[row->alias_analysis] : NULL);
   add_text (builder, "plugin", row->plugin);
-  json_builder_set_member_name (builder, "registrations");
-  json_builder_begin_array (builder);
+  begin_list (builder, "registrations");
   for (unsigned i = 0; i < row->n_registrations; i++)
     add_registration (builder, &row->registrations[i]);
   json_builder_end_array (builder);
@@ -206,8 +203,7 @@ xp_report_dump (const char *pattern, gboolean owners, GError **error)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_object (builder);
   add_boolean (builder, "owners", owners);
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  begin_list (builder, "rows");
   for (unsigned i = 0; names[i] != NULL; i++)
     {
       g_autoptr (XpRowInfo) row = get_row (names[i], is_glob ? NULL : error);
@@ -251,8 +247,7 @@ xp_report_table (const char *name, GError **error)
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
   add_text (builder, "name", row->name);
-  json_builder_set_member_name (builder, "cells");
-  json_builder_begin_array (builder);
+  begin_list (builder, "cells");
   for (unsigned i = 0; i < row->n_cells; i++)
     {
       const XpCellInfo *cell = &row->cells[i];
@@ -345,8 +340,7 @@ add_answers (JsonBuilder *builder, const char *name, const XpKey *keys, unsigned
   json_builder_begin_object (builder);
   add_text (builder, "name", name);
   add_text (builder, "reason", reason);
-  json_builder_set_member_name (builder, "has");
-  json_builder_begin_array (builder);
+  begin_list (builder, "has");
   for (unsigned i = 0; i < n_keys; i++)
     {
       GError *local = NULL;
@@ -379,8 +373,7 @@ xp_report_has (const char *const *names, const char *const *keys, gboolean compu
   json_builder_begin_object (builder);
   add_boolean (builder, "computed", computed);
   add_texts (builder, "keys", keys);
-  json_builder_set_member_name (builder, "operators");
-  json_builder_begin_array (builder);
+  begin_list (builder, "operators");
   for (unsigned i = 0; names[i] != NULL; i++)
     if (!add_answers (builder, names[i], parsed, n_keys, computed, &all, error))
       return NULL;

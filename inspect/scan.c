@@ -101,15 +101,13 @@ static gboolean
 add_files (JsonBuilder *builder, XpPluginInfo **infos, unsigned n)
 {
   gboolean has_rejected = FALSE;
-  json_builder_set_member_name (builder, "files");
-  json_builder_begin_array (builder);
+  begin_list (builder, "files");
   for (unsigned i = 0; i < n; i++)
     {
       add_file (builder, infos[i]);
       has_rejected |= plugin_is_rejected (infos[i]);
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   json_builder_end_array (builder);
   return has_rejected;
 }

@@ -56,13 +56,11 @@ add_schema (JsonBuilder *builder, const XpRowInfo *row, const XpSchema *schema)
   add_text (builder, "tags", row->tags);
   add_text (builder, "alias_analysis", xp_alias_analysis_name (row->alias_analysis));
   add_text (builder, "defined", row->location);
-  json_builder_set_member_name (builder, "arguments");
-  json_builder_begin_array (builder);
+  begin_list (builder, "arguments");
   for (unsigned i = 0; i < schema->n_arguments; i++)
     add_argument (builder, &schema->arguments[i], FALSE);
   json_builder_end_array (builder);
-  json_builder_set_member_name (builder, "returns");
-  json_builder_begin_array (builder);
+  begin_list (builder, "returns");
   for (unsigned i = 0; i < schema->n_returns; i++)
     add_argument (builder, &schema->returns[i], TRUE);
   json_builder_end_array (builder);
@@ -140,8 +138,7 @@ xp_report_schemas (const char *const *names, GError **error)
   g_return_val_if_fail (names != NULL, NULL);
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "schemas");
-  json_builder_begin_array (builder);
+  begin_list (builder, "schemas");
   for (unsigned i = 0; names[i] != NULL; i++)
     {
       /* A name without an overload means all of them. */

@@ -60,8 +60,7 @@ xp_report_settings (void)
   g_autofree char *file = xp_settings_file ();
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "settings");
-  json_builder_begin_array (builder);
+  begin_list (builder, "settings");
   for (unsigned i = 0; i < n; i++)
     add_setting (builder, &settings[i]);
   json_builder_end_array (builder);

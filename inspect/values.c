@@ -87,8 +87,7 @@ add_tensor (JsonBuilder *builder, const XpTensor *tensor)
   add_text (builder, "device", device);
   add_text (builder, "keys", keys);
   add_boolean (builder, "requires_grad", (tensor->flags & XP_TENSOR_REQUIRES_GRAD) != 0);
-  json_builder_set_member_name (builder, "shape");
-  json_builder_begin_array (builder);
+  begin_list (builder, "shape");
   for (int i = 0; i < xp_tensor_n_dims (tensor); i++)
     json_builder_add_int_value (builder, xp_tensor_size (tensor, i));
   json_builder_end_array (builder);
@@ -120,8 +119,7 @@ xp_report_values (const char *const *names, const XpValue *values, size_t n)
   g_return_val_if_fail (values != NULL || n == 0, NULL);
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "results");
-  json_builder_begin_array (builder);
+  begin_list (builder, "results");
   for (size_t i = 0; i < n; i++)
     {
       json_builder_begin_object (builder);

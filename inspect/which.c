@@ -100,8 +100,7 @@ xp_report_which (const char *name, const char *key_name, GError **error)
   add_text (builder, "rule", xp_rule_label (stack->rule));
   add_text (builder, "reason", stack->reason);
   add_text (builder, "plugin", is_filled ? stack->candidates[0].plugin : NULL);
-  json_builder_set_member_name (builder, "candidates");
-  json_builder_begin_array (builder);
+  begin_list (builder, "candidates");
   for (unsigned i = 0; i < stack->n_candidates; i++)
     add_candidate (builder, &stack->candidates[i]);
   json_builder_end_array (builder);
@@ -144,8 +143,7 @@ xp_report_preferences (void)
   XpPreference *preferences = xp_preferences (&n);
   JsonBuilder *builder = json_builder_new ();
   json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "preferences");
-  json_builder_begin_array (builder);
+  begin_list (builder, "preferences");
   for (unsigned i = 0; i < n; i++)
     {
       json_builder_begin_object (builder);

@@ -113,9 +113,8 @@ find_loaded (const char *name, GError **error)
     {
       if (infos[i]->state == XP_PLUGIN_LOADED && infos[i]->priority != G_MININT)
         g_string_append_printf (loaded, "%s%s", loaded->len > 0 ? ", " : "", infos[i]->name);
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = (char *) name },
                 "no plugin '%s' is loaded that could go; loaded: %s", name,
                 loaded->len > 0 ? loaded->str : "none");
@@ -132,9 +131,17 @@ append_state (Session *session, GString *output, const char *kind, XpPlugin *plu
                info->reason != NULL ? info->reason : "", info->reason != NULL ? ")" : "");
 }
 
-/* The words of a statement on plugins, without the options among them, which are set. */
+/* An option of a statement, `--NAME`, and where it is noted. */
+typedef struct
+{
+  const char *name;
+  gboolean *is_given;
+} StatementOption;
+
+/* The words of a statement without the options among them, which are set. The last of @options has
+ * no name. */
 static char **
-take_options (const char *rest, const GOptionEntry *options, unsigned least, unsigned most,
+take_options (const char *rest, const StatementOption *options, unsigned least, unsigned most,
               const char *usage, GError **error)
 {
   g_auto (GStrv) words = split_words (rest, 0, NULL, error);
@@ -143,19 +150,20 @@ take_options (const char *rest, const GOptionEntry *options, unsigned least, uns
   g_autoptr (GStrvBuilder) left = g_strv_builder_new ();
   for (char **word = words; *word != NULL; word++)
     {
-      const GOptionEntry *option = options;
-      while (g_str_has_prefix (*word, "--") && option->long_name != NULL
-             && strcmp (*word + 2, option->long_name) != 0)
-        option++;
       if (!g_str_has_prefix (*word, "--"))
-        g_strv_builder_add (left, *word);
-      else if (option->long_name != NULL)
-        *(gboolean *) option->arg_data = TRUE;
-      else
+        {
+          g_strv_builder_add (left, *word);
+          continue;
+        }
+      const StatementOption *option = options;
+      while (option->name != NULL && strcmp (*word + 2, option->name) != 0)
+        option++;
+      if (option->name == NULL)
         {
           set_syntax_error (error, "expected `%s`, found %s", usage, *word);
           return NULL;
         }
+      *option->is_given = TRUE;
     }
   g_auto (GStrv) arguments = g_strv_builder_end (left);
   unsigned n = g_strv_length (arguments);
@@ -169,7 +177,7 @@ static gboolean
 run_unload (Session *session, const char *rest, GString *output, GError **error)
 {
   gboolean cascade = FALSE;
-  const GOptionEntry options[] = { { .long_name = "cascade", .arg_data = &cascade }, { NULL } };
+  const StatementOption options[] = { { "cascade", &cascade }, { NULL, NULL } };
   g_auto (GStrv) words = take_options (rest, options, 1, 1, "unload NAME [--cascade]", error);
   XpPlugin *plugin = words != NULL ? find_loaded (words[0], error) : NULL;
   if (plugin == NULL
@@ -188,9 +196,9 @@ static gboolean
 run_swap (Session *session, const char *rest, GString *output, GError **error)
 {
   gboolean overlay = FALSE, force = FALSE;
-  const GOptionEntry options[] = { { .long_name = "overlay", .arg_data = &overlay },
-                                   { .long_name = "force", .arg_data = &force },
-                                   { NULL } };
+  const StatementOption options[] = { { "overlay", &overlay },
+                                      { "force", &force },
+                                      { NULL, NULL } };
   g_auto (GStrv) words = take_options (rest, options, 1, 2, "swap OLD [NEW] [--overlay] [--force]",
                                        error);
   XpPlugin *old = words != NULL ? find_loaded (words[0], error) : NULL;
@@ -217,7 +225,7 @@ run_undo (Session *session, const char *rest, GString *output, GError **error)
 {
   guint64 token = 0;
   XpPlugin *old, *new_;
-  const GOptionEntry options[] = { { NULL } };
+  const StatementOption options[] = { { NULL, NULL } };
   g_auto (GStrv) words = take_options (rest, options, 0, 1, "undo [NUMBER]", error);
   if (words == NULL)
     return FALSE;
@@ -246,17 +254,17 @@ append_strongest (const Session *session, GString *output)
 static gboolean
 run_prefer (Session *session, const char *rest, GString *output, GError **error)
 {
-  g_auto (GStrv) words = split_words (rest, 0, NULL, error);
-  unsigned n = words != NULL ? g_strv_length (words) : 0;
-  gboolean removes = n > 0 && strcmp (words[0], "--remove") == 0;
+  static const char usage[] = "prefer [[--remove] OPERATOR@PLUGIN/KEY]";
+  gboolean removes = FALSE;
+  const StatementOption options[] = { { "remove", &removes }, { NULL, NULL } };
+  g_auto (GStrv) words = take_options (rest, options, 0, 1, usage, error);
   if (words == NULL)
     return FALSE;
-  if (n != (removes ? 2 : MIN (n, 1)))
-    return set_syntax_error (error, "expected `prefer`, `prefer OPERATOR@PLUGIN/KEY` or "
-                                    "`prefer --remove OPERATOR@PLUGIN/KEY`");
+  if (removes && words[0] == NULL)
+    return set_syntax_error (error, "expected `%s`", usage);
   if (removes)
-    return xp_unprefer (words[1], error);
-  if (n == 0)
+    return xp_unprefer (words[0], error);
+  if (words[0] == NULL)
     append_report (session, output, xp_report_preferences ());
   else if (xp_prefer (words[0], error))
     append_strongest (session, output);

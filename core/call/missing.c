@@ -82,13 +82,37 @@ describe_source (const XpCall *call, const XpValue *arguments, char **name)
                           source.argument, *name, xp_layout_name (source.tensor->layout), device);
 }
 
-static char *
-hint_for_kernel (const char *name, XpKey key, GPtrArray *candidates)
+/* What an error for an empty cell says of the cells that are not, and of what could fill it. */
+typedef struct
 {
-  char *hint = xp_hint_hooks.missing_kernel != NULL
-                   ? xp_hint_hooks.missing_kernel (name, key, candidates)
-                   : NULL;
-  return hint != NULL ? hint : g_strdup ("");
+  char *available; /* keys that have kernels */
+  char *hint;      /* a line of its own, or empty */
+  GPtrArray *candidates;
+  XpErrorDetails details;
+} Advice;
+
+static void
+advice_begin (Advice *advice, const char *name, XpKey key)
+{
+  g_autoptr (GPtrArray) keys = available_keys (name);
+  advice->available = g_strjoinv (", ", (char **) keys->pdata);
+  advice->candidates = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *hint = xp_hint_hooks.missing_kernel != NULL
+                              ? xp_hint_hooks.missing_kernel (name, key, advice->candidates)
+                              : NULL;
+  advice->hint = hint != NULL && hint[0] != '\0' ? g_strconcat ("\n", hint, NULL) : g_strdup ("");
+  g_ptr_array_add (advice->candidates, NULL);
+  advice->details = (XpErrorDetails){ .op = (char *) name,
+                                      .key = (char *) xp_key_name (key),
+                                      .candidates = (char **) advice->candidates->pdata };
+}
+
+static void
+advice_end (Advice *advice)
+{
+  g_free (advice->available);
+  g_free (advice->hint);
+  g_ptr_array_unref (advice->candidates);
 }
 
 static gboolean
@@ -124,50 +148,36 @@ set_missing (const XpCall *call, const XpValue *arguments, GError **error)
 {
   const char *name = xp_operator_name (call->op);
   XpKey key = xp_call_key (call);
-  g_autoptr (GPtrArray) available = available_keys (name);
-  g_autofree char *list = g_strjoinv (", ", (char **) available->pdata);
-  g_autoptr (GPtrArray) candidates = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *hint = hint_for_kernel (name, key, candidates);
-  g_ptr_array_add (candidates, NULL);
-  XpErrorDetails details = { .op = (char *) name,
-                             .key = (char *) xp_key_name (key),
-                             .candidates = (char **) candidates->pdata };
+  __attribute__ ((cleanup (advice_end))) Advice advice;
+  advice_begin (&advice, name, key);
   if (key == XP_KEY_Undefined)
     {
       g_autofree char *counts = describe_counts (call->op, arguments);
-      xp_error_set (error, XP_ERROR_NO_TENSOR_ARGUMENTS, &details,
+      xp_error_set (error, XP_ERROR_NO_TENSOR_ARGUMENTS, &advice.details,
                     "There were no tensor arguments to this function (e.g., you passed an empty "
                     "list of Tensors), but no fallback function is registered for schema %s. "
-                    "Available functions are [%s].\nSeen: %s.%s%s",
-                    name, list, counts, hint[0] != '\0' ? "\n" : "", hint);
+                    "Available functions are [%s].\nSeen: %s.%s",
+                    name, advice.available, counts, advice.hint);
       return;
     }
   g_autofree char *argument = NULL;
   g_autofree char *source = describe_source (call, arguments, &argument);
-  details.argument = argument;
-  xp_error_set (
-      error, XP_ERROR_MISSING_KERNEL, &details,
-      "Could not run '%s' with arguments from the '%s' backend. '%s' is only available for "
-      "these backends: [%s].\n%s%s%s",
-      name, details.key, name, list, source, hint[0] != '\0' ? "\n" : "", hint);
+  advice.details.argument = argument;
+  xp_error_set (error, XP_ERROR_MISSING_KERNEL, &advice.details,
+                "Could not run '%s' with arguments from the '%s' backend. '%s' is only available "
+                "for these backends: [%s].\n%s%s",
+                name, advice.details.key, name, advice.available, source, advice.hint);
 }
 
 void
 xp_set_empty_cell (const char *name, XpKey key, GError **error)
 {
-  g_autoptr (GPtrArray) available = available_keys (name);
-  g_autofree char *list = g_strjoinv (", ", (char **) available->pdata);
-  g_autoptr (GPtrArray) candidates = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *hint = hint_for_kernel (name, key, candidates);
-  g_ptr_array_add (candidates, NULL);
-  const char *key_name = xp_key_name (key);
-  xp_error_set (error, XP_ERROR_MISSING_KERNEL,
-                &(XpErrorDetails){ .op = (char *) name,
-                                   .key = (char *) key_name,
-                                   .candidates = (char **) candidates->pdata },
+  __attribute__ ((cleanup (advice_end))) Advice advice;
+  advice_begin (&advice, name, key);
+  xp_error_set (error, XP_ERROR_MISSING_KERNEL, &advice.details,
                 "no kernel for %s for %s: its cell is missing. '%s' is only available for these "
-                "backends: [%s].%s%s",
-                key_name, name, name, list, hint[0] != '\0' ? "\n" : "", hint);
+                "backends: [%s].%s",
+                advice.details.key, name, name, advice.available, advice.hint);
 }
 
 XpStatus

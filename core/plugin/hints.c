@@ -87,14 +87,6 @@ infos_new (unsigned *n)
   return infos;
 }
 
-static void
-infos_free (XpPluginInfo **infos, unsigned n)
-{
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
-}
-
 /* A line for each plugin that may fill the cell. Of those that are loaded an alias key says nothing
  * about it. */
 static void
@@ -235,7 +227,7 @@ hint_missing_kernel (const char *op, XpKey key, GPtrArray *candidates)
                             xp_key_name (key));
   if (candidates->len == 0)
     describe_nothing (text, infos, n);
-  infos_free (infos, n);
+  xp_plugin_infos_free (infos, n);
   return g_string_free (text, FALSE);
 }
 
@@ -277,7 +269,7 @@ hint_unknown_operator (const char *op, GPtrArray *candidates)
     g_string_append (text, "An operator's name has a namespace, as in aten::gelu.");
   if (candidates->len == n_near)
     describe_nothing (text, infos, n);
-  infos_free (infos, n);
+  xp_plugin_infos_free (infos, n);
   return g_string_free (text, FALSE);
 }
 
@@ -315,7 +307,7 @@ xp_plugins_for (const char *op, XpKey key, unsigned *n_plugins)
     for (unsigned i = 0; i < n; i++)
       if (infos[i] != NULL && likelihood (infos[i], op, name_space, key, has_row) == wanted)
         g_ptr_array_add (found, g_steal_pointer (&infos[i]));
-  infos_free (infos, n);
+  xp_plugin_infos_free (infos, n);
   *n_plugins = found->len;
   return (XpPluginInfo **) g_ptr_array_free (found, FALSE);
 }

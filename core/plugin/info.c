@@ -56,6 +56,14 @@ xp_plugin_info_free (XpPluginInfo *info)
   g_free (info);
 }
 
+void
+xp_plugin_infos_free (XpPluginInfo **infos, unsigned n_infos)
+{
+  for (unsigned i = 0; i < n_infos; i++)
+    xp_plugin_info_free (infos[i]);
+  g_free (infos);
+}
+
 XpPluginInfo *
 xp_plugin_info (XpPlugin *plugin)
 {

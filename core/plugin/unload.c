@@ -11,14 +11,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-void
-xp_set_unload_timeout (double seconds)
-{
-  g_return_if_fail (seconds >= 0);
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-  xp_setting_set ("unload-timeout", g_ascii_dtostr (text, sizeof text, seconds), NULL);
-}
-
 static bool
 requires (const XpPlugin *other, const XpPlugin *plugin)
 {

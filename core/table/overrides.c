@@ -132,20 +132,28 @@ warn_of (const GPtrArray *overrides, const Override *first, unsigned n)
                     "MESSAGE", "%s", message);
 }
 
+static bool
+is_told (const GPtrArray *pairs, const Override *override)
+{
+  for (unsigned i = 0; i < pairs->len; i++)
+    if (is_same_pair (pairs->pdata[i], override))
+      return true;
+  return false;
+}
+
 void
 xp_overrides_warn (const GPtrArray *overrides)
 {
+  g_autoptr (GPtrArray) pairs = g_ptr_array_new (); /* the first of each; there are few */
   for (unsigned i = 0; i < overrides->len; i++)
     {
-      unsigned n = 0, n_before = 0;
-      for (unsigned j = 0; j < overrides->len; j++)
-        if (is_same_pair (overrides->pdata[j], overrides->pdata[i]))
-          {
-            n++;
-            n_before += j < i;
-          }
-      if (n_before == 0)
-        warn_of (overrides, overrides->pdata[i], n);
+      if (is_told (pairs, overrides->pdata[i]))
+        continue;
+      unsigned n = 0;
+      for (unsigned j = i; j < overrides->len; j++)
+        n += is_same_pair (overrides->pdata[j], overrides->pdata[i]);
+      warn_of (overrides, overrides->pdata[i], n);
+      g_ptr_array_add (pairs, overrides->pdata[i]);
     }
 }
 

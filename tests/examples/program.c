@@ -37,9 +37,8 @@ list (void)
                 xp_plugin_state_name (infos[i]->state),
                 infos[i]->priority == G_MININT ? -1 : infos[i]->priority, infos[i]->n_cells,
                 infos[i]->reason);
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   const char *rows[] = { "t::f", "t::g", "t::h" };
   for (unsigned i = 0; i < XP_LENGTH (rows); i++)
     {

@@ -51,9 +51,8 @@ count_records (const char *name)
   for (unsigned i = 0; i < n; i++)
     {
       count += strcmp (infos[i]->name, name) == 0;
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   return count;
 }
 

@@ -207,7 +207,7 @@ START_TEST (inside_of_what_was_released)
   XpLibrary *library = open_filled (late_table (), &visit);
   guest_enter (&guest, call_other);
   xp_library_free (library);
-  xp_set_unload_timeout (0.05);
+  xp_setting_set ("unload-timeout", "0.05", NULL);
   ck_assert (!xp_plugin_unload (plugin, &error));
   assert_error (error, XP_ERROR_BUSY, "a thread did not leave");
   assert_state (plugin, XP_PLUGIN_DRAINING, "a thread did not leave");

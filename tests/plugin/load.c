@@ -205,9 +205,8 @@ START_TEST (refused)
           ck_assert_uint_eq (infos[i]->n_cells, 0);
           ck_assert_uint_eq (infos[i]->load_count, 0);
         }
-      xp_plugin_info_free (infos[i]);
     }
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   ck_assert_uint_eq (n_found, refusals[_i].state != NULL);
   if (first != NULL)
     {

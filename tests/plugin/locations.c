@@ -102,9 +102,7 @@ START_TEST (every_registration)
             g_clear_error (&error);
           }
     }
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   g_auto (GStrv) names = xp_table_names ();
   for (unsigned i = 0; names[i] != NULL; i++)
     {

@@ -76,9 +76,7 @@ assert_found (const XpPluginInfo *info, XpPluginState state, const char *part)
 void
 infos_free (XpPluginInfo **infos, unsigned n)
 {
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
 }
 
 XpPluginInfo *

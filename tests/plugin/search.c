@@ -116,9 +116,7 @@ START_TEST (first_wins)
   ck_assert_str_eq (infos[1]->name, "second");
   ck_assert_str_eq (infos[1]->path, in_one);
   ck_assert_int_eq (infos[1]->state, XP_PLUGIN_AVAILABLE);
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   XpPlugin *plugin = xp_plugin_load ("second", &error);
   assert_no_error (error);
   ck_assert_ptr_eq (xp_plugin_find ("second"), plugin);
@@ -147,9 +145,7 @@ START_TEST (damaged_file)
   ck_assert_str_eq (infos[1]->name, "text");
   ck_assert_int_eq (infos[1]->state, XP_PLUGIN_REJECTED);
   ck_assert_ptr_nonnull (strstr (infos[1]->reason, "it is not a shared object"));
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   folder_remove (folder);
 }
 END_TEST

@@ -87,7 +87,7 @@ START_TEST (wrong_values)
   {
     const char *name, *value;
   } wrong[] = { { "on-tie", "oldest" },      { "scan-timeout", "soon" }, { "scan-timeout", "-1" },
-                { "scan-timeout", "inf" },   { "num-threads", "1.5" },   { "num-threads", "1e9" },
+                { "scan-timeout", "inf" },   { "undo-depth", "1.5" },    { "undo-depth", "1e9" },
                 { "load-in-place", "maybe" } };
   for (unsigned i = 0; i < G_N_ELEMENTS (wrong); i++)
     {

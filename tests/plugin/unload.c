@@ -101,11 +101,11 @@ START_TEST (a_thread_does_not_leave)
   XpPlugin *first = load_fixture ("first");
   g_autofree char *path = mapped_path (first);
   guest_enter (&guest, guest_visit);
-  xp_set_unload_timeout (0.05);
+  xp_setting_set ("unload-timeout", "0.05", NULL);
   ck_assert (!xp_plugin_unload (first, &error));
   assert_error (error, XP_ERROR_BUSY, "the cells of first are gone");
   assert_state (first, XP_PLUGIN_DRAINING, "a thread did not leave");
-  xp_set_unload_timeout (10);
+  xp_setting_set ("unload-timeout", "10", NULL);
   assert_table (table);
   ck_assert (!xp_plugin_unload (first, &error));
   assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "it is draining");
@@ -119,9 +119,7 @@ START_TEST (a_thread_does_not_leave)
   guest_leave (&guest);
   unsigned n;
   XpPluginInfo **infos = xp_plugins (&n);
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   assert_state (first, XP_PLUGIN_UNLOADED, NULL);
   ck_assert (!is_mapped (path));
 }
@@ -180,7 +178,7 @@ visit_and_load (void *data)
 START_TEST (a_kernel_loads_meanwhile)
 {
   Guest guest = { 0 };
-  xp_set_unload_timeout (60);
+  xp_setting_set ("unload-timeout", "60", NULL);
   load_fixture ("rows");
   XpPlugin *first = load_fixture ("first");
   guest.thread = g_thread_new ("guest", visit_and_load, &guest);

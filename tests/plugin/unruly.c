@@ -24,7 +24,7 @@ START_TEST (pain_12_a_fini_that_blocks)
   char *folder = folder_new ();
   g_autofree char *go = g_build_filename (folder, "go", NULL);
   g_setenv ("FIXTURE_GO", go, TRUE);
-  xp_set_unload_timeout (0.2);
+  xp_setting_set ("unload-timeout", "0.2", NULL);
   load_fixture ("rows");
   XpPlugin *plugin = load_fixture ("blocks_fini");
   assert_number (4950);

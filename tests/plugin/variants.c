@@ -154,9 +154,7 @@ START_TEST (first_directory)
   unsigned n;
   XpPluginInfo **infos = xp_plugins (&n);
   ck_assert_uint_eq (n, 2);
-  for (unsigned i = 0; i < n; i++)
-    xp_plugin_info_free (infos[i]);
-  g_free (infos);
+  xp_plugin_infos_free (infos, n);
   folder_remove (first);
   folder_remove (second);
 }

@@ -107,6 +107,14 @@ typedef struct
 } XpPluginInfo;
 
 XP_PUBLIC void xp_plugin_info_free (XpPluginInfo *info);
+
+/**
+ * xp_plugin_infos_free:
+ * @infos: (transfer full) (array length=n_infos) (nullable): what xp_plugins() and the like give;
+ * its elements may be %NULL
+ * @n_infos: how many
+ */
+XP_PUBLIC void xp_plugin_infos_free (XpPluginInfo **infos, unsigned n_infos);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpPluginInfo, xp_plugin_info_free)
 
 /**
@@ -157,7 +165,7 @@ XP_PUBLIC XpPlugin *xp_plugin_load (const char *name, GError **error);
  *
  * Errors: %XP_ERROR_PLUGIN_NOT_LOADED; %XP_ERROR_IN_USE, with the plugins that require it, and
  * %XP_ERROR_BUSY from inside one of its kernels: both leave it as it was. %XP_ERROR_BUSY, too, when
- * a thread does not leave within xp_set_unload_timeout(): the cells are gone, the state is
+ * a thread does not leave within the setting `unload-timeout`: the cells are gone, the state is
  * %XP_PLUGIN_DRAINING. So it is where the system call membarrier was forbidden after the program's
  * start, until every thread that had called before has called again or ended.
  *
@@ -263,8 +271,8 @@ XP_PUBLIC XpPluginState xp_plugin_state (XpPlugin *plugin);
  * @n_plugins: (out): how many
  *
  * Returns: (transfer full) (array length=n_plugins): every plugin that is or was loaded or tried,
- *   and every one on the search path, sorted by name; free each with xp_plugin_info_free() and the
- *   array with g_free()
+ *   and every one on the search path, sorted by name; free with
+ *   xp_plugin_infos_free()
  */
 XP_PUBLIC XpPluginInfo **xp_plugins (unsigned *n_plugins);
 
@@ -281,12 +289,6 @@ XP_PUBLIC XpPluginInfo **xp_plugins (unsigned *n_plugins);
  * Returns: (transfer full) (array length=n_plugins): free as those of xp_plugins()
  */
 XP_PUBLIC XpPluginInfo **xp_plugins_for (const char *op, XpKey key, unsigned *n_plugins);
-
-/**
- * xp_set_unload_timeout:
- * @seconds: how long unloading waits for threads inside; the default is 10
- */
-XP_PUBLIC void xp_set_unload_timeout (double seconds);
 
 /**
  * XpSearchDirectory:

@@ -126,7 +126,7 @@ typedef enum
  * Errors: %XP_ERROR_FILE_IO where the helper cannot be started, %XP_ERROR_NESTED_LOAD.
  *
  * Returns: (transfer full) (array length=n_plugins): an info for each file, in order; free each
- *   with xp_plugin_info_free() and the array with g_free()
+ *   with xp_plugin_infos_free()
  */
 XP_PUBLIC XpPluginInfo **xp_plugins_scan (const char *const *files, XpScanFlags flags,
                                           unsigned *n_plugins, GError **error);

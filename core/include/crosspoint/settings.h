@@ -44,8 +44,6 @@ G_BEGIN_DECLS
      "whether files are opened themselves, not private copies of them")                            \
   _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", FEATURES, "",                                      \
      "CPU features to do without, as in -avx512f")                                                 \
-  _ ("num-threads", "CROSSPOINT_NUM_THREADS", COUNT, "0",                                          \
-     "threads that a kernel may use; 0: as many as the process may use cores")                     \
   _ ("undo-depth", "CROSSPOINT_UNDO_DEPTH", COUNT, "1",                                            \
      "how many swaps can be undone, each keeping the old file mapped")
 
