@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * loop.c: orders and joins the dimensions once, then walks.
+ * loop.c: orders and joins the dimensions once, then walks, in several threads where it is far.
  */
 #include "loop.h"
 
@@ -12,7 +12,9 @@ enum
 {
   /* Elements that are converted at a time, and the bytes of the largest. */
   BLOCK = 256,
-  MOST_BYTES = 16
+  MOST_BYTES = 16,
+  /* Elements that are worth a thread: PyTorch's at::internal::GRAIN_SIZE. */
+  GRAIN = 32768
 };
 
 void
@@ -201,7 +203,7 @@ is_one_run (const CpuLoop *loop, int64_t *strides)
 }
 
 static void
-plan (const CpuLoop *loop, CpuWalk *walk)
+plan_walk (const CpuLoop *loop, CpuWalk *walk)
 {
   XpShape shape = xp_shape_of (loop->tensors[0]);
   int64_t strides[CPU_MOST_OPERANDS][XP_MAX_DIMENSIONS];
@@ -219,36 +221,83 @@ plan (const CpuLoop *loop, CpuWalk *walk)
   cpu_walk_collapse (walk);
 }
 
+/* A loop that is ready to run: the runs of the innermost dimension, or one run for all. */
+typedef struct
+{
+  const CpuLoop *loop;
+  bool converts;
+  Conversion conversions[CPU_MOST_OPERANDS];
+  CpuWalk walk;
+  char *data[CPU_MOST_OPERANDS];
+  int64_t strides[CPU_MOST_OPERANDS];
+  int64_t count; /* of a run */
+} Plan;
+
+static void
+run_at (const Plan *plan, char *const *data, int64_t count)
+{
+  if (plan->converts)
+    run_converting (plan->loop, plan->conversions, data, plan->strides, count);
+  else
+    plan->loop->run (data, plan->strides, count, plan->loop->context);
+}
+
+/* Elements of the only run. */
+static void
+run_elements (int64_t begin, int64_t end, void *context)
+{
+  const Plan *plan = context;
+  char *data[CPU_MOST_OPERANDS];
+  for (unsigned i = 0; i < plan->loop->n_operands; i++)
+    data[i] = plan->data[i] + begin * plan->strides[i];
+  run_at (plan, data, end - begin);
+}
+
+/* Whole runs, counted with the innermost of the outer dimensions first. */
+static void
+run_runs (int64_t begin, int64_t end, void *context)
+{
+  const Plan *plan = context;
+  const CpuWalk *walk = &plan->walk;
+  int64_t index[XP_MAX_DIMENSIONS], rest = begin;
+  char *data[CPU_MOST_OPERANDS];
+  for (unsigned i = 0; i < walk->n_operands; i++)
+    data[i] = plan->data[i];
+  for (int d = 1; d < walk->n_dims; d++)
+    {
+      index[d] = rest % walk->sizes[d];
+      rest /= walk->sizes[d];
+      for (unsigned i = 0; i < walk->n_operands; i++)
+        data[i] += index[d] * walk->strides[i][d];
+    }
+  for (int64_t at = begin; at < end; at++)
+    {
+      run_at (plan, data, plan->count);
+      cpu_walk_next (walk, 1, index, data);
+    }
+}
+
 void
 cpu_loop (const CpuLoop *loop)
 {
-  char *data[CPU_MOST_OPERANDS];
-  int64_t strides[CPU_MOST_OPERANDS];
-  int64_t count = loop->tensors[0]->numel;
-  Conversion conversions[CPU_MOST_OPERANDS];
-  if (count == 0)
+  Plan plan;
+  int64_t numel = loop->tensors[0]->numel;
+  if (numel == 0)
     return;
-  bool converting = plan_conversions (loop, conversions);
+  plan.loop = loop;
+  plan.converts = plan_conversions (loop, plan.conversions);
   for (unsigned i = 0; i < loop->n_operands; i++)
-    data[i] = xp_tensor_data (loop->tensors[i]);
-  if (is_one_run (loop, strides))
+    plan.data[i] = xp_tensor_data (loop->tensors[i]);
+  plan.count = numel;
+  if (!is_one_run (loop, plan.strides))
     {
-      if (converting)
-        run_converting (loop, conversions, data, strides, count);
-      else
-        loop->run (data, strides, count, loop->context);
-      return;
+      plan_walk (loop, &plan.walk);
+      plan.count = plan.walk.n_dims > 0 ? plan.walk.sizes[0] : 1;
+      for (unsigned i = 0; i < loop->n_operands; i++)
+        plan.strides[i] = plan.walk.n_dims > 0 ? plan.walk.strides[i][0] : 0;
     }
-  CpuWalk walk;
-  int64_t index[XP_MAX_DIMENSIONS] = { 0 };
-  plan (loop, &walk);
-  count = walk.n_dims > 0 ? walk.sizes[0] : 1;
-  for (unsigned i = 0; i < loop->n_operands; i++)
-    strides[i] = walk.n_dims > 0 ? walk.strides[i][0] : 0;
-  do
-    if (converting)
-      run_converting (loop, conversions, data, strides, count);
-    else
-      loop->run (data, strides, count, loop->context);
-  while (cpu_walk_next (&walk, 1, index, data));
+  if (plan.count == numel)
+    xp_parallel_for (0, numel, GRAIN, run_elements, &plan);
+  else
+    xp_parallel_for (0, numel / plan.count, MAX (1, GRAIN / plan.count), run_runs, &plan);
 }

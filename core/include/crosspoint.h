@@ -16,6 +16,7 @@
 #include <crosspoint/key.h>
 #include <crosspoint/library.h>
 #include <crosspoint/loader.h>
+#include <crosspoint/parallel.h>
 #include <crosspoint/plugin.h>
 #include <crosspoint/preference.h>
 #include <crosspoint/scan.h>

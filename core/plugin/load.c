@@ -4,6 +4,7 @@
  */
 #include "begin.h"
 #include "call/dispatch.h"
+#include "call/parallel.h"
 #include "plugin/plugin.h"
 #include "plugin/settings.h"
 #include "plugin/swap.h"
@@ -396,7 +397,7 @@ load_record (XpPlugin *plugin, int fd, XpSwap *swap, GError **error)
   gboolean done = open_library (plugin, fd, transaction, error)
                   && probe (plugin, transaction, error)
                   && commit (plugin, swap, transaction, error);
-  if (done && transaction->added->len == 0)
+  if (done && transaction->added->len == 0 && plugin->memories == NULL)
     g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "PLUGIN", plugin->owner.name, "MESSAGE",
                       "%s is loaded, but registers nothing", plugin->note->path);
   xp_transaction_free (transaction);
@@ -504,8 +505,9 @@ xp_plugin_load (const char *name, GError **error)
 }
 
 /* In the order in which they are taken one inside the other. */
-static GMutex *const fork_locks[] = { &load_lock,     &xp_retire_lock,   &xp_plugins_lock,
-                                      &xp_table_lock, &xp_backends_lock, &xp_settings_lock };
+static GMutex *const fork_locks[] = { &load_lock,       &xp_retire_lock,   &xp_plugins_lock,
+                                      &xp_table_lock,   &xp_backends_lock, &xp_settings_lock,
+                                      &xp_parallel_lock };
 
 /* Code of a plugin that forks while it is loaded or closed is part of what holds the load lock. */
 static unsigned
@@ -535,6 +537,7 @@ after_fork_in_child (void)
   for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
     plugin->is_being_left = false;
   xp_listeners_after_fork ();
+  xp_parallel_after_fork ();
   after_fork ();
 }
 

@@ -50,6 +50,7 @@ static const char group[] = "crosspoint";
 
 /* A leaf. */
 GMutex xp_settings_lock;
+unsigned xp_settings_changes;
 
 static char *program[N_SETTINGS];
 static char *file[N_SETTINGS];
@@ -354,6 +355,7 @@ xp_setting_set (const char *name, const char *value, GError **error)
   g_mutex_lock (&xp_settings_lock);
   g_free (program[i]);
   program[i] = g_strdup (value);
+  __atomic_fetch_add (&xp_settings_changes, 1, __ATOMIC_RELEASE);
   g_mutex_unlock (&xp_settings_lock);
   return TRUE;
 }
@@ -439,6 +441,7 @@ xp_setting_save (const char *name, const char *value, GError **error)
     {
       g_free (file[i]);
       file[i] = g_strdup (value);
+      __atomic_fetch_add (&xp_settings_changes, 1, __ATOMIC_RELEASE);
     }
   g_mutex_unlock (&xp_settings_lock);
   free (real);

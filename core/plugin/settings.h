@@ -19,3 +19,6 @@ char *xp_setting_names (void);
 
 /* Where the value that counts is from: XpSetting.source. */
 char *xp_setting_source (const char *name);
+
+/* Counts the times that a value may have changed. */
+extern unsigned xp_settings_changes;

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum
-{
-  ALIGNMENT = 64
-};
-
 XpPinHooks xp_pin_hooks;
 
 static struct
@@ -47,8 +42,10 @@ xp_memory_set (XpBackend backend, const XpMemoryClass *klass, void *owner)
 void
 xp_backend_set_memory (XpBackend backend, const XpMemoryClass *klass)
 {
-  g_return_if_fail ((unsigned) backend < 64 && backend != XP_BACKEND_CPU);
+  g_return_if_fail ((unsigned) backend < 64);
   g_return_if_fail (klass == NULL || klass->size >= sizeof *klass);
+  g_return_if_fail (klass == NULL || klass->allocate == NULL || klass->deallocate != NULL);
+  g_return_if_fail (klass == NULL || klass->allocate != NULL || backend != XP_BACKEND_CPU);
   if (xp_pin_hooks.keep_memory != NULL && xp_pin_hooks.keep_memory (backend, klass))
     return;
   void *owner = klass != NULL && xp_pin_hooks.owner_at != NULL ? xp_pin_hooks.owner_at (klass)
@@ -103,42 +100,47 @@ set_no_memory (size_t n_bytes, XpDevice device, GError **error)
                 "no memory on %s for a tensor of %" G_GSIZE_FORMAT " bytes", name, n_bytes);
 }
 
+/* Memory of @storage->klass, or NULL. That of the host is read by kernels that rely on where it is.
+ */
+static void *
+allocate_by_class (const XpStorage *storage, size_t n_bytes)
+{
+  int index = MAX (storage->device.index, 0);
+  void *data = storage->klass->allocate (index, n_bytes);
+  if (storage->device.backend != XP_BACKEND_CPU || (uintptr_t) data % XP_HOST_ALIGNMENT == 0)
+    return data;
+  g_critical ("expected host memory aligned to %d bytes from the memory class of CPU, found %p",
+              XP_HOST_ALIGNMENT, data);
+  storage->klass->deallocate (index, data, n_bytes);
+  return NULL;
+}
+
 XpStorage *
 xp_storage_new (size_t n_bytes, XpDevice device, GError **error)
 {
   XpStorage storage = { .references = 1, .device = device, .n_bytes = n_bytes };
-  if (device.backend == XP_BACKEND_CPU)
+  bool has_memory = true;
+  storage.klass = pin_memory_class ((XpBackend) device.backend, &storage.owner);
+  if (storage.klass != NULL)
     {
-      if (n_bytes > 0 && posix_memalign (&storage.data, ALIGNMENT, n_bytes) != 0)
-        {
-          set_no_memory (n_bytes, device, error);
-          return NULL;
-        }
+      if (storage.klass->allocate != NULL && n_bytes > 0)
+        has_memory = (storage.data = allocate_by_class (&storage, n_bytes)) != NULL;
     }
+  else if (device.backend == XP_BACKEND_CPU)
+    has_memory = n_bytes == 0 || posix_memalign (&storage.data, XP_HOST_ALIGNMENT, n_bytes) == 0;
   else
     {
-      storage.klass = pin_memory_class ((XpBackend) device.backend, &storage.owner);
-      if (storage.klass == NULL)
-        {
-          g_autofree char *name = xp_device_to_string (device);
-          xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL,
-                        "no plugin that is loaded gives memory for the device '%s': load one that "
-                        "does",
-                        name);
-          return NULL;
-        }
-      if (storage.klass->allocate != NULL && n_bytes > 0)
-        {
-          storage.data = storage.klass->allocate (MAX (device.index, 0), n_bytes);
-          if (storage.data == NULL)
-            {
-              xp_unpin (storage.owner);
-              set_no_memory (n_bytes, device, error);
-              return NULL;
-            }
-        }
+      g_autofree char *name = xp_device_to_string (device);
+      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL,
+                    "no plugin that is loaded gives memory for the device '%s': load one that does",
+                    name);
+      return NULL;
     }
-  return g_memdup2 (&storage, sizeof storage);
+  if (has_memory)
+    return g_memdup2 (&storage, sizeof storage);
+  xp_unpin (storage.owner);
+  set_no_memory (n_bytes, device, error);
+  return NULL;
 }
 
 XpStorage *

@@ -30,7 +30,7 @@ typedef struct XpStorage
   void *data;
   size_t n_bytes;
   uint64_t version;
-  const XpMemoryClass *klass; /* NULL for host memory */
+  const XpMemoryClass *klass; /* NULL for the core's own host memory */
   void *owner;                /* whom klass belongs to */
 } XpStorage;
 

@@ -62,7 +62,7 @@ gather_element (Printer *printer, const char *at)
   XpDType dtype = xp_tensor_dtype (printer->tensor);
   const XpStorage *storage = xp_tensor_storage (printer->tensor);
   char element[16];
-  if (storage->klass == NULL)
+  if (storage->device.backend == XP_BACKEND_CPU)
     memcpy (element, at, xp_dtype_size (dtype));
   else if (!storage->klass->to_host (MAX (storage->device.index, 0), element, at,
                                      xp_dtype_size (dtype), NULL))
@@ -105,7 +105,7 @@ static gboolean
 has_elements (const XpTensor *tensor)
 {
   const XpStorage *storage = xp_tensor_storage (tensor);
-  return storage->klass == NULL
+  return storage->device.backend == XP_BACKEND_CPU
          || (storage->klass->allocate != NULL && storage->klass->to_host != NULL);
 }
 

@@ -65,6 +65,19 @@ g_mutex_unlock (GMutex *mutex)
   __tsan_mutex_post_unlock (mutex, 0);
 }
 
+typedef void (*WaitFunction) (GCond *cond, GMutex *mutex);
+
+void
+g_cond_wait (GCond *cond, GMutex *mutex)
+{
+  static void *wait;
+  __tsan_mutex_pre_unlock (mutex, 0);
+  __tsan_mutex_post_unlock (mutex, 0);
+  ((WaitFunction) original ("g_cond_wait", &wait)) (cond, mutex);
+  __tsan_mutex_pre_lock (mutex, 0);
+  __tsan_mutex_post_lock (mutex, 0, 0);
+}
+
 typedef gboolean (*EnterFunction) (volatile void *location);
 typedef void (*LeaveFunction) (volatile void *location, gsize result);
 

@@ -45,7 +45,9 @@ G_BEGIN_DECLS
   _ ("cpu-features", "CROSSPOINT_CPU_FEATURES", FEATURES, "",                                      \
      "CPU features to do without, as in -avx512f")                                                 \
   _ ("undo-depth", "CROSSPOINT_UNDO_DEPTH", COUNT, "1",                                            \
-     "how many swaps can be undone, each keeping the old file mapped")
+     "how many swaps can be undone, each keeping the old file mapped")                             \
+  _ ("num-threads", "CROSSPOINT_NUM_THREADS", COUNT, "0",                                          \
+     "how many threads a kernel may use, the calling one included; 0 for one on each core")
 
 /**
  * XpSettingLayer:

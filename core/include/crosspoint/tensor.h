@@ -336,7 +336,11 @@ XP_PUBLIC XpTensor *xp_tensor_new_with_layout (const XpLayoutClass *klass, void 
  */
 XP_PUBLIC void *xp_tensor_layout_data (const XpTensor *tensor, const XpLayoutClass *klass);
 
-/* Memory: what a plugin tells about its device. Host memory is the core's own. */
+/* Memory: what a plugin tells about its device. Host memory is the core's own, unless a program or
+ * a plugin gives it. */
+
+/* What host memory is aligned to, in bytes. */
+#define XP_HOST_ALIGNMENT 64
 
 typedef struct
 {
@@ -345,7 +349,7 @@ typedef struct
    * device have no memory, as those of Meta. */
   void *(*allocate) (int index, size_t n_bytes);
   void (*deallocate) (int index, void *memory, size_t n_bytes);
-  /* Copies between the device and the host, and waits for the copy. */
+  /* Copies between the device and the host, and waits for the copy. Not asked of the host. */
   gboolean (*to_host) (int index, void *host, const void *memory, size_t n_bytes, GError **error);
   gboolean (*from_host) (int index, void *memory, const void *host, size_t n_bytes, GError **error);
 } XpMemoryClass;
@@ -353,10 +357,13 @@ typedef struct
 /**
  * xp_backend_set_memory:
  * @backend: a backend
- * @klass: (nullable): how to get memory of it, which lies in the calling plugin; %NULL takes it
- * back
+ * @klass: (nullable): how to get memory of it, which lies in the calling plugin, or stays for the
+ *   life of the process; %NULL takes it back
  *
- * A tensor keeps the plugin mapped that its memory came from.
+ * From now on tensors of @backend are made in this memory; each gives it back to whom it came from,
+ * on any thread, and keeps that plugin mapped. For %XP_BACKEND_CPU it is the allocator of the
+ * process: its `allocate` is needed and gives memory that the host reads and writes, aligned to
+ * %XP_HOST_ALIGNMENT. With none, or after %NULL, CPU has the core's own.
  */
 XP_PUBLIC void xp_backend_set_memory (XpBackend backend, const XpMemoryClass *klass);
 
