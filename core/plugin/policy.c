@@ -10,38 +10,28 @@
 #include "plugin/settings.h"
 #include "table/preferences.h"
 
+/* Threads that come at once all read; the first to bring it to the table counts. Nobody waits for
+ * another, who might not be in a child that is forked meanwhile. */
 static void
-take_on_tie (const XpSetting *setting)
-{
-  g_autoptr (GError) error = NULL;
-  bool is_error = strcmp (setting->value, "error") == 0;
-  if (!xp_on_tie_set (is_error ? XP_ON_TIE_ERROR : XP_ON_TIE_NEWEST, &error))
-    g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE", "%s: on-tie stays newest: %s",
-                      setting->source, error->message);
-}
-
-static void *
-take_settings (G_GNUC_UNUSED void *data)
+take_settings (void)
 {
   unsigned n;
+  if (xp_preferences_are_taken ())
+    return;
   XpSetting *settings = xp_settings (&n);
+  g_auto (GStrv) texts = xp_setting_get_list ("prefer");
+  XpGivenPolicy given = { .texts = (const char *const *) texts };
   for (unsigned i = 0; i < n; i++)
     if (strcmp (settings[i].name, "on-tie") == 0)
-      take_on_tie (&settings[i]);
-    else if (strcmp (settings[i].name, "prefer") == 0)
       {
-        g_auto (GStrv) texts = xp_setting_get_list ("prefer");
-        xp_preferences_add_settings ((const char *const *) texts, settings[i].source);
+        bool is_error = strcmp (settings[i].value, "error") == 0;
+        given.on_tie = is_error ? XP_ON_TIE_ERROR : XP_ON_TIE_NEWEST;
+        given.on_tie_source = settings[i].source;
       }
+    else if (strcmp (settings[i].name, "prefer") == 0)
+      given.texts_source = settings[i].source;
+  xp_preferences_take (&given);
   xp_settings_free (settings, n);
-  return NULL;
-}
-
-static void
-take_settings_once (void)
-{
-  static GOnce once = G_ONCE_INIT;
-  g_once (&once, take_settings, NULL);
 }
 
 /* Looked up once after each change: the environment is not read beside a program that sets it. */
@@ -72,5 +62,5 @@ void
 xp_policy_begin (void)
 {
   xp_num_threads_hook = num_threads_setting;
-  xp_preferences_begin_hook = take_settings_once;
+  xp_preferences_begin_hook = take_settings;
 }

@@ -257,13 +257,11 @@ xp_on_tie (void)
 gboolean
 xp_on_tie_set (XpOnTie policy, GError **error)
 {
-  g_mutex_lock (&xp_table_lock);
   XpOnTie before = on_tie;
   __atomic_store_n (&on_tie, policy, __ATOMIC_RELAXED);
   gboolean done = xp_ties_check (error);
   if (!done)
     __atomic_store_n (&on_tie, before, __ATOMIC_RELAXED);
-  g_mutex_unlock (&xp_table_lock);
   return done;
 }
 
@@ -271,5 +269,10 @@ gboolean
 xp_set_on_tie (XpOnTie policy, GError **error)
 {
   g_return_val_if_fail (policy == XP_ON_TIE_NEWEST || policy == XP_ON_TIE_ERROR, FALSE);
-  return xp_preferences_begin_change (error) && xp_on_tie_set (policy, error);
+  if (!xp_preferences_begin_change (error))
+    return FALSE;
+  g_mutex_lock (&xp_table_lock);
+  gboolean done = xp_on_tie_set (policy, error);
+  g_mutex_unlock (&xp_table_lock);
+  return done;
 }

@@ -327,23 +327,68 @@ xp_unprefer (const char *text, GError **error)
   return is_there ? done : set_not_preferred (wanted->text, error);
 }
 
-void
-xp_preferences_add_settings (const char *const *texts, const char *source)
+/* --- What the settings say. --- */
+
+static bool are_taken; /* atomic; set under the table's lock */
+
+bool
+xp_preferences_are_taken (void)
 {
-  for (; *texts != NULL; texts++)
+  return __atomic_load_n (&are_taken, __ATOMIC_ACQUIRE);
+}
+
+static void
+keep_warning (GPtrArray *warnings, const char *source, GError *error)
+{
+  g_ptr_array_add (warnings, g_strdup_printf ("%s: %s", source, error->message));
+  g_error_free (error);
+}
+
+static GPtrArray *
+parse_given (const XpGivenPolicy *given, GPtrArray *warnings)
+{
+  GPtrArray *parsed = g_ptr_array_new_with_free_func (xp_preference_free);
+  for (const char *const *text = given->texts; *text != NULL; text++)
     {
-      g_autoptr (GError) error = NULL;
-      Preference *preference = xp_preference_parse (*texts, source, &error);
+      GError *error = NULL;
+      Preference *preference = xp_preference_parse (*text, given->texts_source, &error);
       if (preference != NULL)
-        {
-          lock_list ();
-          insert (preference, preferences->len, &error);
-          g_mutex_unlock (&xp_table_lock);
-        }
-      if (error != NULL)
-        g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE", "%s: %s", source,
-                          error->message);
+        g_ptr_array_add (parsed, preference);
+      else
+        keep_warning (warnings, given->texts_source, error);
     }
+  return parsed;
+}
+
+/* Under the table's lock. */
+static void
+take (const XpGivenPolicy *given, GPtrArray *parsed, GPtrArray *warnings)
+{
+  GError *error = NULL;
+  if (!xp_on_tie_set (given->on_tie, &error))
+    {
+      g_prefix_error_literal (&error, "on-tie stays newest: ");
+      keep_warning (warnings, given->on_tie_source, g_steal_pointer (&error));
+    }
+  while (parsed->len > 0)
+    if (!insert (g_ptr_array_steal_index (parsed, 0), preferences->len, &error))
+      keep_warning (warnings, given->texts_source, g_steal_pointer (&error));
+}
+
+void
+xp_preferences_take (const XpGivenPolicy *given)
+{
+  g_autoptr (GPtrArray) warnings = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) parsed = parse_given (given, warnings);
+  lock_list ();
+  bool is_first = !are_taken;
+  if (is_first)
+    take (given, parsed, warnings);
+  __atomic_store_n (&are_taken, true, __ATOMIC_RELEASE);
+  g_mutex_unlock (&xp_table_lock);
+  for (unsigned i = 0; is_first && i < warnings->len; i++)
+    g_log_structured (G_LOG_DOMAIN, G_LOG_LEVEL_WARNING, "MESSAGE", "%s",
+                      (const char *) warnings->pdata[i]);
 }
 
 /* --- Looking at it. --- */

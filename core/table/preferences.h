@@ -27,9 +27,21 @@ void xp_preferences_begin (void);
 /* The same, and whether this thread may change anything. */
 gboolean xp_preferences_begin_change (GError **error);
 
-/* xp_set_on_tie() for the settings. */
+/* xp_set_on_tie(), under the table's lock. */
 gboolean xp_on_tie_set (XpOnTie policy, GError **error);
 
-/* Adds the preferences that settings give behind all others, in their order; what does not parse,
- * or would make a tie where those are refused, is warned of and left out. */
-void xp_preferences_add_settings (const char *const *texts, const char *source);
+/* What the settings say, and where each is from. */
+typedef struct
+{
+  XpOnTie on_tie;
+  const char *on_tie_source;
+  const char *const *texts;
+  const char *texts_source;
+} XpGivenPolicy;
+
+bool xp_preferences_are_taken (void);
+/* Takes @given over, at once, unless another thread has done so: nothing that a fork could leave
+ * undone in the child is between the beginning and the end. The preferences stand behind all
+ * others, in their order; what does not parse, or would make a tie where those are refused, is
+ * warned of and left out. */
+void xp_preferences_take (const XpGivenPolicy *given);

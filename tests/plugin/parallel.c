@@ -197,6 +197,55 @@ START_TEST (child_leaves_copies)
 }
 END_TEST
 
+/* Holds up the first thread that warns, until it may go on. */
+static unsigned is_warning, may_go_on;
+
+static GLogWriterOutput
+hold_warning (GLogLevelFlags level, G_GNUC_UNUSED const GLogField *fields, G_GNUC_UNUSED gsize n,
+              G_GNUC_UNUSED void *data)
+{
+  bool is_first = level == G_LOG_LEVEL_WARNING
+                  && !__atomic_exchange_n (&is_warning, 1, __ATOMIC_ACQ_REL);
+  while (is_first && !__atomic_load_n (&may_go_on, __ATOMIC_ACQUIRE))
+    g_usleep (1000);
+  return G_LOG_WRITER_HANDLED;
+}
+
+static void *
+ask_for_policy (G_GNUC_UNUSED void *data)
+{
+  return GINT_TO_POINTER (xp_on_tie ());
+}
+
+/* A thread that reads the settings for the first time is not in the child, which reads them. */
+START_TEST (fork_while_settings_are_read)
+{
+  int status;
+  g_autofree char *rows = fixture_path ("rows");
+  g_setenv ("CROSSPOINT_ON_TIE", "rubbish", TRUE);
+  g_setenv ("CROSSPOINT_PREFER", "fixture::*@high", TRUE);
+  g_log_set_writer_func (hold_warning, NULL, NULL);
+  GThread *asker = g_thread_new ("asker", ask_for_policy, NULL);
+  while (!__atomic_load_n (&is_warning, __ATOMIC_ACQUIRE))
+    g_usleep (1000);
+  pid_t child = fork ();
+  if (child == 0)
+    {
+      unsigned n = 0;
+      alarm (20);
+      xp_preferences_free (xp_preferences (&n), n);
+      _exit (n == 1 && xp_plugin_load (rows, NULL) != NULL ? 0 : 1);
+    }
+  ck_assert_int_eq (waitpid (child, &status, 0), child);
+  __atomic_store_n (&may_go_on, 1, __ATOMIC_RELEASE);
+  g_thread_join (asker);
+  ck_assert_msg (WIFEXITED (status) && WEXITSTATUS (status) == 0, "child: status %d", status);
+  unsigned n = 0;
+  xp_preferences_free (xp_preferences (&n), n);
+  ck_assert_uint_eq (n, 1);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -207,7 +256,10 @@ main (void)
   tcase_add_test (tests, the_same_plugin);
   tcase_add_test (tests, rows_and_kernels);
   if (CAN_FORK_AMONG_THREADS)
-    tcase_add_test (tests, fork_meanwhile);
+    {
+      tcase_add_test (tests, fork_meanwhile);
+      tcase_add_test (tests, fork_while_settings_are_read);
+    }
   tcase_add_test (tests, child_leaves_copies);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
