@@ -35,23 +35,39 @@ edit_list (const char *before, const char *full, gboolean *was_there)
   return g_strjoinv (",", (char **) list->pdata);
 }
 
+/* What `prefer` in the user's file is to become. */
+typedef struct
+{
+  const char *path;
+  const char *full;
+  char *after;
+} Change;
+
+static gboolean
+edit_preferences (const char *before, void *data, char **after, GError **error)
+{
+  gboolean was_there;
+  Change *change = data;
+  change->after = edit_list (before, change->full, &was_there);
+  if (removes && !was_there)
+    {
+      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "%s does not prefer %s; it prefers %s",
+                    change->path, change->full, before != NULL ? before : "nothing");
+      return FALSE;
+    }
+  *after = change->after[0] != '\0' ? g_strdup (change->after) : NULL;
+  return TRUE;
+}
+
 static XpReport *
 change_file (const char *text, GError **error)
 {
   g_autofree char *path = xp_settings_file ();
   g_autofree char *full = xp_preference_in_full (text, error);
-  if (full == NULL)
-    return NULL;
-  gboolean was_there;
-  g_autofree char *before = xp_setting_get_layer ("prefer", XP_SETTING_FILE);
-  g_autofree char *after = edit_list (before, full, &was_there);
-  if (removes && !was_there)
-    {
-      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL, "%s does not prefer %s; it prefers %s",
-                    path, full, before != NULL ? before : "nothing");
-      return NULL;
-    }
-  if (!xp_setting_save ("prefer", after[0] != '\0' ? after : NULL, error))
+  Change change = { .path = path, .full = full };
+  gboolean done = full != NULL && xp_setting_edit ("prefer", edit_preferences, &change, error);
+  g_autofree char *after = change.after;
+  if (!done)
     return NULL;
   g_autofree char *environment = xp_setting_get_layer ("prefer", XP_SETTING_ENVIRONMENT);
   g_autofree char *line = g_strdup_printf (

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "plugin/cpu.h"
@@ -44,6 +45,7 @@ enum
   N_SETTINGS = XP_LENGTH (settings),
   LARGEST_FILE = 1 << 20,
   LARGEST_COUNT = 1 << 16,
+  LONGEST_WAIT_SECONDS = 5,
 };
 
 static const char group[] = "crosspoint";
@@ -362,9 +364,9 @@ xp_setting_set (const char *name, const char *value, GError **error)
 
 /* --- Writing the user's file. --- */
 
-/* @name changed in the text of the file at @path, with all else in it, comments too, as it was. */
-static char *
-changed_text (const char *path, const char *name, const char *value, gsize *n, GError **error)
+/* What is in the file at @path, comments too; nothing, if it is not there. */
+static GKeyFile *
+read_keys (const char *path, GError **error)
 {
   GError *local = NULL;
   g_autoptr (GKeyFile) keys = g_key_file_new ();
@@ -377,16 +379,10 @@ changed_text (const char *path, const char *name, const char *value, gsize *n, G
                       "%s is no file of settings, and is left as it is: %s", path, wrong->message);
       g_clear_error (&wrong);
     }
-  if (local != NULL)
-    {
-      g_propagate_error (error, local);
-      return NULL;
-    }
-  if (value != NULL)
-    g_key_file_set_value (keys, group, name, value);
-  else
-    g_key_file_remove_key (keys, group, name, NULL);
-  return g_key_file_to_data (keys, n, NULL);
+  if (local == NULL)
+    return g_steal_pointer (&keys);
+  g_propagate_error (error, local);
+  return NULL;
 }
 
 static gboolean
@@ -394,11 +390,9 @@ write_file (const char *path, const char *text, gsize n, GError **error)
 {
   struct stat status;
   GError *local = NULL;
-  g_autofree char *folder = g_path_get_dirname (path);
   int mode = stat (path, &status) == 0 ? (int) (status.st_mode & 0777) : 0600;
-  if (g_mkdir_with_parents (folder, 0700) == 0
-      && g_file_set_contents_full (path, text, (gssize) n, G_FILE_SET_CONTENTS_CONSISTENT, mode,
-                                   &local))
+  if (g_file_set_contents_full (path, text, (gssize) n, G_FILE_SET_CONTENTS_CONSISTENT, mode,
+                                &local))
     return TRUE;
   xp_error_set (error, XP_ERROR_FILE_IO, NULL, "%s cannot be written: %s", path,
                 local != NULL ? local->message : g_strerror (errno));
@@ -423,29 +417,106 @@ check_saved (int i, const char *name, const char *value, GError **error)
   return FALSE;
 }
 
+/* Whoever else saves waits; or the error. It stays, for another may wait for it. */
+static int
+lock_file (const char *path, GError **error)
+{
+  g_autofree char *lock = g_strconcat (path, ".lock", NULL);
+  g_autofree char *folder = g_path_get_dirname (path);
+  int fd = g_mkdir_with_parents (folder, 0700) == 0
+               ? open (lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
+               : -1;
+  gint64 deadline = g_get_monotonic_time () + LONGEST_WAIT_SECONDS * G_USEC_PER_SEC;
+  bool is_locked = false;
+  while (fd >= 0 && !(is_locked = flock (fd, LOCK_EX | LOCK_NB) == 0)
+         && (errno == EWOULDBLOCK || errno == EINTR) && g_get_monotonic_time () < deadline)
+    g_usleep (5000);
+  if (is_locked)
+    return fd;
+  int problem = errno;
+  if (fd >= 0 && problem == EWOULDBLOCK)
+    xp_error_set (
+        error, XP_ERROR_BUSY, NULL,
+        "%s is not written: another process has held %s for %d seconds; try again when it "
+        "has ended",
+        path, lock, LONGEST_WAIT_SECONDS);
+  else
+    xp_error_set (error, XP_ERROR_FILE_IO, NULL, "%s cannot be written: %s cannot be locked: %s",
+                  path, lock, g_strerror (problem));
+  if (fd >= 0)
+    close (fd);
+  return -1;
+}
+
+/* A child that was forked meanwhile has it open too. */
+static void
+unlock_file (int fd)
+{
+  flock (fd, LOCK_UN);
+  close (fd);
+}
+
+/* With the file's lock held. */
+static gboolean
+edit_file (int i, const char *path, XpSettingEdit edit, void *data, GError **error)
+{
+  gsize n = 0;
+  const char *name = settings[i].name;
+  g_autofree char *after = NULL;
+  g_autoptr (GKeyFile) keys = read_keys (path, error);
+  g_autofree char *before = keys != NULL ? g_key_file_get_value (keys, group, name, NULL) : NULL;
+  if (keys == NULL || !edit (before, data, &after, error) || !check_saved (i, name, after, error))
+    return FALSE;
+  if (after != NULL)
+    g_key_file_set_value (keys, group, name, after);
+  else
+    g_key_file_remove_key (keys, group, name, NULL);
+  g_autofree char *text = g_key_file_to_data (keys, &n, NULL);
+  g_mutex_lock (&xp_settings_lock);
+  gboolean done = write_file (path, text, n, error);
+  if (done && is_file_read)
+    {
+      g_free (file[i]);
+      file[i] = g_steal_pointer (&after);
+      __atomic_fetch_add (&xp_settings_changes, 1, __ATOMIC_RELEASE);
+    }
+  g_mutex_unlock (&xp_settings_lock);
+  return done;
+}
+
+gboolean
+xp_setting_edit (const char *name, XpSettingEdit edit, void *data, GError **error)
+{
+  g_return_val_if_fail (name != NULL && edit != NULL, FALSE);
+  int i = find (name);
+  if (!check_saved (i, name, NULL, error))
+    return FALSE;
+  g_autofree char *path = xp_settings_file ();
+  /* A link stays one. */
+  char *real = realpath (path, NULL);
+  const char *target = real != NULL ? real : path;
+  int lock = lock_file (target, error);
+  gboolean done = lock >= 0 && edit_file (i, target, edit, data, error);
+  if (lock >= 0)
+    unlock_file (lock);
+  free (real);
+  return done;
+}
+
+static gboolean
+replace_value (G_GNUC_UNUSED const char *before, void *data, char **after,
+               G_GNUC_UNUSED GError **error)
+{
+  *after = g_strdup (data);
+  return TRUE;
+}
+
 gboolean
 xp_setting_save (const char *name, const char *value, GError **error)
 {
   g_return_val_if_fail (name != NULL, FALSE);
-  int i = find (name);
-  if (!check_saved (i, name, value, error))
-    return FALSE;
-  gsize n = 0;
-  g_autofree char *path = xp_settings_file ();
-  /* A link stays one. */
-  char *real = realpath (path, NULL);
-  g_mutex_lock (&xp_settings_lock);
-  g_autofree char *text = changed_text (real != NULL ? real : path, name, value, &n, error);
-  gboolean done = text != NULL && write_file (real != NULL ? real : path, text, n, error);
-  if (done && is_file_read)
-    {
-      g_free (file[i]);
-      file[i] = g_strdup (value);
-      __atomic_fetch_add (&xp_settings_changes, 1, __ATOMIC_RELEASE);
-    }
-  g_mutex_unlock (&xp_settings_lock);
-  free (real);
-  return done;
+  return check_saved (find (name), name, value, error)
+         && xp_setting_edit (name, replace_value, (char *) value, error);
 }
 
 static char *

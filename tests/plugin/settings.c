@@ -4,8 +4,11 @@
  */
 #include "plugin/fixtures.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 
 static char *folder;
 static char *config;
@@ -45,8 +48,10 @@ write_config (const char *text)
 static void
 remove_config (void)
 {
+  g_autofree char *lock = g_strconcat (config, ".lock", NULL);
+  g_unlink (lock);
   g_unlink (config);
-  g_rmdir (folder);
+  ck_assert_int_eq (g_rmdir (folder), 0);
 }
 
 static void
@@ -231,6 +236,8 @@ START_TEST (saved_anew)
   ck_assert (g_file_test (link_, G_FILE_TEST_IS_SYMLINK));
   ck_assert_int_eq (stat (config, &status), 0);
   ck_assert_uint_eq (status.st_mode & 0777, 0644);
+  g_autofree char *lock = g_strconcat (config, ".lock", NULL);
+  g_unlink (lock);
   g_unlink (link_);
   g_unlink (config);
   g_rmdir (inner);
@@ -269,11 +276,69 @@ START_TEST (not_saved)
 }
 END_TEST
 
+static gboolean
+add_name (const char *before, void *name, char **after, G_GNUC_UNUSED GError **error)
+{
+  *after = before != NULL ? g_strdup_printf ("%s,%s", before, (char *) name) : g_strdup (name);
+  g_usleep (2000); /* for the others to come between */
+  return TRUE;
+}
+
+enum
+{
+  WRITERS = 20
+};
+
+START_TEST (many_save_at_once)
+{
+  pid_t children[WRITERS];
+  write_config ("[crosspoint]\n");
+  for (unsigned i = 0; i < WRITERS; i++)
+    if ((children[i] = fork ()) == 0)
+      {
+        g_autofree char *name = g_strdup_printf ("*@writer%u", i);
+        _exit (xp_setting_edit ("prefer", add_name, name, NULL) ? 0 : 1);
+      }
+  for (unsigned i = 0; i < WRITERS; i++)
+    {
+      int status;
+      ck_assert_int_eq (waitpid (children[i], &status, 0), children[i]);
+      ck_assert (WIFEXITED (status) && WEXITSTATUS (status) == 0);
+    }
+  g_auto (GStrv) all = xp_setting_get_list ("prefer");
+  ck_assert_uint_eq (g_strv_length (all), WRITERS);
+  for (unsigned i = 0; i < WRITERS; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("*@writer%u", i);
+      ck_assert_msg (g_strv_contains ((const char *const *) all, name), "%s is lost", name);
+    }
+  remove_config ();
+}
+END_TEST
+
+/* Another that writes, and does not end, is waited for, but not for ever. */
+START_TEST (one_that_does_not_end_saving)
+{
+  GError *error = NULL;
+  write_config ("[crosspoint]\n");
+  g_autofree char *lock = g_strconcat (config, ".lock", NULL);
+  int fd = open (lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ck_assert_int_eq (flock (fd, LOCK_EX), 0);
+  ck_assert (!xp_setting_save ("on-tie", "error", &error));
+  assert_error (error, XP_ERROR_BUSY, "crosspoint.conf.lock for 5 seconds; try again");
+  assert_config ("[crosspoint]\n");
+  close (fd);
+  ck_assert (xp_setting_save ("on-tie", "error", &error));
+  remove_config ();
+}
+END_TEST
+
 int
 main (void)
 {
   Suite *suite = suite_create ("settings");
   TCase *tests = tcase_create ("settings");
+  tcase_set_timeout (tests, 60);
   tcase_add_test (tests, layers);
   tcase_add_test (tests, wrong_values);
   tcase_add_test (tests, wrong_layers);
@@ -284,6 +349,8 @@ main (void)
   tcase_add_test (tests, saved);
   tcase_add_test (tests, saved_anew);
   tcase_add_test (tests, not_saved);
+  tcase_add_test (tests, many_save_at_once);
+  tcase_add_test (tests, one_that_does_not_end_saving);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

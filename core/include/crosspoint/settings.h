@@ -161,12 +161,43 @@ XP_PUBLIC gboolean xp_setting_set (const char *name, const char *value, GError *
  *
  * Errors: those of xp_setting_set(), and %XP_ERROR_INVALID_ARGUMENT for a value of several lines;
  * %XP_ERROR_FILE_FORMAT, if what is there is no file of settings, and %XP_ERROR_UNSAFE_FILE, if
- * everyone may write to it, or the process has raised privileges; %XP_ERROR_FILE_IO. On all of
- * them the file is as it was.
+ * everyone may write to it, or the process has raised privileges; %XP_ERROR_FILE_IO;
+ * %XP_ERROR_BUSY, if another process has been writing for 5 seconds. On all of them the file is
+ * as it was.
  *
  * Returns: %TRUE on success
  */
 XP_PUBLIC gboolean xp_setting_save (const char *name, const char *value, GError **error);
+
+/**
+ * XpSettingEdit:
+ * @before: (nullable): the value in the user's file, or %NULL
+ * @data: what was given with the function
+ * @after: (out) (transfer full) (nullable): the new value, or %NULL to take the line out
+ * @error: return location for an error
+ *
+ * Makes a new value of the old one. The file's lock is held: it may not change settings.
+ *
+ * Returns: %FALSE, with @error set, to leave the file as it is
+ */
+typedef gboolean (*XpSettingEdit) (const char *before, void *data, char **after, GError **error);
+
+/**
+ * xp_setting_edit:
+ * @name: the name of a setting
+ * @edit: what makes the new value
+ * @data: for @edit
+ * @error: return location for an error
+ *
+ * xp_setting_save() of a value that depends on the one in the file. From reading to writing no
+ * other process writes: each holds a lock on a file beside it, which ends in `.lock` and stays.
+ *
+ * Errors: those of @edit and of xp_setting_save().
+ *
+ * Returns: %TRUE on success
+ */
+XP_PUBLIC gboolean xp_setting_edit (const char *name, XpSettingEdit edit, void *data,
+                                    GError **error);
 
 /**
  * xp_settings_file:
