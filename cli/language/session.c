@@ -180,6 +180,7 @@ run_unload (Session *session, const char *rest, GString *output, GError **error)
   const StatementOption options[] = { { "cascade", &cascade }, { NULL, NULL } };
   g_auto (GStrv) words = take_options (rest, options, 1, 1, "unload NAME [--cascade]", error);
   XpPlugin *plugin = words != NULL ? find_loaded (words[0], error) : NULL;
+  gboolean was_inactive = plugin != NULL && xp_plugin_state (plugin) == XP_PLUGIN_INACTIVE;
   if (plugin == NULL
       || !(cascade ? xp_plugin_unload_cascade (plugin, error) : xp_plugin_unload (plugin, error)))
     return FALSE;
@@ -189,6 +190,9 @@ run_unload (Session *session, const char *rest, GString *output, GError **error)
                  info->load_count, info->load_count == 1 ? "" : "s");
   else
     append_state (session, output, "unload", plugin);
+  if (was_inactive)
+    append_line (session, output, "unload", "%s was swapped out; the swap can no longer be undone",
+                 info->name);
   return TRUE;
 }
 

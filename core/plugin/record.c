@@ -180,15 +180,21 @@ is_called (const XpPlugin *plugin, const char *name)
   return strcmp (strchr (name, '/') != NULL ? plugin->note->path : plugin->owner.name, name) == 0;
 }
 
-XpPlugin *
-xp_plugin_find_loaded (const char *name)
+static XpPlugin *
+find_called (const char *name, XpPluginState state)
 {
   g_mutex_lock (&xp_plugins_lock);
   XpPlugin *plugin = records;
-  while (plugin != NULL && (plugin->state != XP_PLUGIN_LOADED || !is_called (plugin, name)))
+  while (plugin != NULL && (plugin->state != state || !is_called (plugin, name)))
     plugin = plugin->next;
   g_mutex_unlock (&xp_plugins_lock);
   return plugin;
+}
+
+XpPlugin *
+xp_plugin_find_loaded (const char *name)
+{
+  return find_called (name, XP_PLUGIN_LOADED);
 }
 
 bool
@@ -216,12 +222,13 @@ XpPlugin *
 xp_plugin_find (const char *name)
 {
   g_return_val_if_fail (name != NULL, NULL);
-  if (strchr (name, '/') == NULL)
-    return xp_plugin_find_loaded (name);
   struct stat status;
-  g_autofree char *path = g_canonicalize_filename (name, NULL);
-  XpPlugin *plugin = xp_plugin_find_loaded (path);
-  return plugin == NULL && stat (path, &status) == 0 ? xp_plugin_find_file (&status) : plugin;
+  bool is_path = strchr (name, '/') != NULL;
+  g_autofree char *key = is_path ? g_canonicalize_filename (name, NULL) : g_strdup (name);
+  XpPlugin *plugin = xp_plugin_find_loaded (key);
+  if (plugin == NULL && is_path && stat (key, &status) == 0)
+    plugin = xp_plugin_find_file (&status);
+  return plugin != NULL ? plugin : find_called (key, XP_PLUGIN_INACTIVE);
 }
 
 /* --- Addresses and pins. --- */

@@ -388,12 +388,14 @@ find_swap (unsigned token, GError **error)
     return swap;
   unsigned depth = (unsigned) xp_setting_get_number ("undo-depth");
   if (token == 0)
-    xp_error_set (error, XP_ERROR_UNDO_STALE, NULL,
-                  "there is no swap to be undone: none was made, or what it brought is gone");
+    xp_error_set (
+        error, XP_ERROR_UNDO_STALE, NULL,
+        "there is no swap to be undone: none was made, or one of its plugins was unloaded "
+        "since");
   else
     xp_error_set (error, XP_ERROR_UNDO_STALE, NULL,
-                  "swap %u cannot be undone: it is undone already, or what it brought is gone, or "
-                  "it is not among the last %u, which is the setting undo-depth",
+                  "swap %u cannot be undone: it is undone already, or one of its plugins was "
+                  "unloaded since, or it is not among the last %u, which is the setting undo-depth",
                   token, depth);
   return NULL;
 }

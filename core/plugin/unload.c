@@ -44,9 +44,12 @@ xp_unload_check (XpPlugin *plugin, const char *successor, GError **error)
 {
   if (xp_plugin_state (plugin) != XP_PLUGIN_LOADED)
     {
-      xp_error_set (error, XP_ERROR_PLUGIN_NOT_LOADED,
-                    &(XpErrorDetails){ .plugin = plugin->owner.name }, "%s is not loaded, it is %s",
-                    plugin->owner.name, xp_plugin_state_name (xp_plugin_state (plugin)));
+      g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+      bool has_reason = info->reason != NULL;
+      xp_error_set (
+          error, XP_ERROR_PLUGIN_NOT_LOADED, &(XpErrorDetails){ .plugin = plugin->owner.name },
+          "%s is not loaded, it is %s%s%s", plugin->owner.name, xp_plugin_state_name (info->state),
+          has_reason ? ": " : "", has_reason ? info->reason : "");
       return FALSE;
     }
   if (!check_dependants (plugin, successor, error))

@@ -67,8 +67,15 @@ START_TEST (swapped)
   assert_table (goal);
   ck_assert (is_mapped ("-first.so"));
   ck_assert_ptr_null (xp_plugin_swap (first, path, XP_SWAP_STRICT, NULL, &error));
-  assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED, "first is not loaded, it is inactive");
+  assert_error (error, XP_ERROR_PLUGIN_NOT_LOADED,
+                "first is not loaded, it is inactive: second is in its place; `undo 1`");
+  ck_assert_ptr_eq (xp_plugin_find ("first"), first);
+  g_autofree char *own_path = fixture_path ("first");
+  ck_assert_ptr_eq (xp_plugin_find (own_path), first);
   unload (first);
+  ck_assert_ptr_null (xp_plugin_find ("first"));
+  ck_assert (!xp_plugin_undo (0, NULL, NULL, &error));
+  assert_error (error, XP_ERROR_UNDO_STALE, "there is no swap to be undone");
   assert_state (first, XP_PLUGIN_UNLOADED, NULL);
   ck_assert (!is_mapped ("-first.so"));
   assert_table (goal);

@@ -248,7 +248,8 @@ XP_PUBLIC gboolean xp_plugin_undo (unsigned token, XpPlugin **old, XpPlugin **ne
  * xp_plugin_find:
  * @name: a name or path
  *
- * Returns: (transfer none) (nullable): the plugin of that name or file, if it is loaded
+ * Returns: (transfer none) (nullable): the plugin of that name or file, if it is loaded, or
+ *   else the one that was swapped out last, %XP_PLUGIN_INACTIVE, which can still be unloaded
  */
 XP_PUBLIC XpPlugin *xp_plugin_find (const char *name);
 
