@@ -268,7 +268,7 @@ probe (XpPlugin *plugin, XpTransaction *transaction, GError **error)
 static void
 close_library (XpPlugin *plugin)
 {
-  g_clear_pointer (&plugin->memories, g_array_unref);
+  xp_plugin_drop_claims (plugin);
   xp_owner_destroy_libraries (&plugin->owner);
   if (plugin->handle != NULL && plugin->note->resident == NULL)
     dlclose (plugin->handle);

@@ -35,7 +35,7 @@ struct XpPlugin
   const char *low; /* where it is mapped */
   const char *high;
   void (*fini) (void);
-  GArray *memories;    /* MemoryClaim: what its constructors and probe have set; NULL for none */
+  GArray *memories;    /* MemoryClaim: what it has set; NULL for none */
   unsigned load_count; /* atomic */
   unsigned pins;       /* atomic */
 };
@@ -85,6 +85,8 @@ XpPlugin *xp_plugin_find_file (const struct stat *status);
 void xp_plugin_set_memories (const XpPlugin *plugin);
 /* Takes it back; what other plugins that are loaded have claimed takes its place. */
 void xp_plugin_forget_memories (XpPlugin *plugin);
+/* They are no longer its own: its file is about to go. */
+void xp_plugin_drop_claims (XpPlugin *plugin);
 /* Where the object of its handle is mapped. */
 void xp_plugin_set_range (XpPlugin *plugin);
 void xp_plugin_set_mapped (XpPlugin *plugin, const char *low, const char *high);

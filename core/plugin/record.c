@@ -337,41 +337,72 @@ unpin_owner (void *owner)
   xp_plugin_unpin (owner);
 }
 
-static bool
-keep_memory (XpBackend backend, const XpMemoryClass *klass)
+/* --- Memory for devices. --- */
+
+static void
+add_claim (XpPlugin *plugin, XpBackend backend, const XpMemoryClass *klass)
 {
-  if (xp_transaction_current () == NULL)
-    return false;
-  XpPlugin *plugin = (XpPlugin *) xp_transaction_current_owner ();
   MemoryClaim claim = { backend, klass };
+  g_mutex_lock (&xp_plugins_lock);
   if (plugin->memories == NULL)
     plugin->memories = g_array_new (FALSE, FALSE, sizeof claim);
   g_array_append_val (plugin->memories, claim);
-  return true;
+  g_mutex_unlock (&xp_plugins_lock);
+}
+
+/* What a foreign plugin sets counts at once, like what it registers, and is its claim as well. */
+static bool
+keep_memory (XpBackend backend, const XpMemoryClass *klass)
+{
+  bool is_load = xp_transaction_current () != NULL;
+  XpPlugin *plugin = is_load         ? (XpPlugin *) xp_transaction_current_owner ()
+                     : klass != NULL ? xp_plugin_at (klass)
+                                     : NULL;
+  if (plugin != NULL && (is_load || (plugin->is_foreign && is_active (plugin))))
+    add_claim (plugin, backend, klass);
+  return is_load;
+}
+
+/* Under the lock; of several for one backend the last counts. */
+static void
+set_claims (const XpPlugin *plugin, bool replaces)
+{
+  for (unsigned i = plugin->memories != NULL ? plugin->memories->len : 0; i-- > 0;)
+    {
+      const MemoryClaim *claim = &g_array_index (plugin->memories, MemoryClaim, i);
+      bool is_last = true;
+      for (unsigned j = i + 1; j < plugin->memories->len; j++)
+        is_last &= g_array_index (plugin->memories, MemoryClaim, j).backend != claim->backend;
+      if (is_last && (replaces || !xp_memory_is_set (claim->backend)))
+        xp_memory_set (claim->backend, claim->klass, claim->klass != NULL ? (void *) plugin : NULL);
+    }
 }
 
 void
 xp_plugin_set_memories (const XpPlugin *plugin)
 {
-  for (unsigned i = 0; plugin->memories != NULL && i < plugin->memories->len; i++)
-    {
-      const MemoryClaim *claim = &g_array_index (plugin->memories, MemoryClaim, i);
-      xp_memory_set (claim->backend, claim->klass, claim->klass != NULL ? (void *) plugin : NULL);
-    }
+  g_mutex_lock (&xp_plugins_lock);
+  set_claims (plugin, true);
+  g_mutex_unlock (&xp_plugins_lock);
 }
 
 void
 xp_plugin_forget_memories (XpPlugin *plugin)
 {
   xp_memory_forget (plugin);
+  g_mutex_lock (&xp_plugins_lock);
   for (XpPlugin *other = xp_plugin_records (); other != NULL; other = other->next)
-    for (unsigned i = 0; other->memories != NULL && i < other->memories->len; i++)
-      {
-        const MemoryClaim *claim = &g_array_index (other->memories, MemoryClaim, i);
-        if (other != plugin && xp_plugin_state (other) == XP_PLUGIN_LOADED
-            && !xp_memory_is_set (claim->backend))
-          xp_memory_set (claim->backend, claim->klass, other);
-      }
+    if (other != plugin && xp_plugin_state (other) == XP_PLUGIN_LOADED)
+      set_claims (other, false);
+  g_mutex_unlock (&xp_plugins_lock);
+}
+
+void
+xp_plugin_drop_claims (XpPlugin *plugin)
+{
+  g_mutex_lock (&xp_plugins_lock);
+  g_clear_pointer (&plugin->memories, g_array_unref);
+  g_mutex_unlock (&xp_plugins_lock);
 }
 
 XpPluginState

@@ -135,7 +135,7 @@ close_plugin (XpPlugin *plugin, GError **error)
       return TRUE;
     }
   plugin->fini = NULL;
-  g_clear_pointer (&plugin->memories, g_array_unref);
+  xp_plugin_drop_claims (plugin);
   xp_owner_destroy_libraries (&plugin->owner);
   /* Of what was released at run time another thread may have begun to destroy some. */
   if (is_pinned (plugin))

@@ -212,6 +212,40 @@ START_TEST (what_is_loaded_is_not_doubled)
 }
 END_TEST
 
+static XpTensor *
+new_on_npu (void)
+{
+  GError *error = NULL;
+  XpDevice npu;
+  ck_assert (xp_device_parse ("npu", &npu, &error));
+  XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (2), npu, &error);
+  assert_no_error (error);
+  return tensor;
+}
+
+/* Its device's memory goes and comes back with it, and keeps it mapped while a tensor has some. */
+START_TEST (memory_of_its_device)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  dlclose (open_fixture ("device_memory"));
+  XpPlugin *plugin = xp_plugin_find ("device_memory");
+  XpTensor *tensor = new_on_npu ();
+  g_autofree char *next = fixture_path ("device_memory_next");
+  ck_assert_ptr_nonnull (xp_plugin_swap (plugin, next, XP_SWAP_STRICT, NULL, &error));
+  assert_no_error (error);
+  ck_assert (xp_plugin_undo (0, NULL, NULL, &error));
+  assert_no_error (error);
+  xp_tensor_unref (new_on_npu ());
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_DRAINING, "1 thing of it is still in use");
+  ck_assert (is_mapped ("/device_memory.so"));
+  xp_tensor_unref (tensor);
+  wait_for_state (plugin, XP_PLUGIN_UNLOADED);
+  ck_assert (!is_mapped ("/device_memory.so"));
+}
+END_TEST
+
 /* A copy of a fixture for an ABI that we do not know. */
 static char *
 make_foreign_abi (const char *folder)
@@ -358,6 +392,7 @@ main (void)
   tcase_add_test (tests, who_has_it_open_keeps_it);
   tcase_add_test (tests, a_load_of_it_counts);
   tcase_add_test (tests, what_is_loaded_is_not_doubled);
+  tcase_add_test (tests, memory_of_its_device);
   tcase_add_test (tests, a_bad_note_is_refused);
   tcase_add_test (tests, a_constructor_that_opens_another);
   tcase_add_test (tests, a_thread_of_a_constructor);
