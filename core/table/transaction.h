@@ -79,6 +79,15 @@ typedef gboolean (*XpTransactionCheck) (const XpTransaction *transaction, void *
 gboolean xp_transaction_commit (XpTransaction *transaction, XpTransactionCheck check, void *data,
                                 GError **error);
 
+/* --- blocks.c --- */
+/* The macro that makes such a block. */
+const char *xp_library_kind_name (const XpLibrary *library);
+/* Every mistake in a block ends with where the block is. */
+gboolean xp_library_set_invalid (const XpLibrary *library, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+/* The end of the identifier that @text begins with; @text where it begins with none. */
+const char *xp_library_skip_identifier (const char *text);
+gboolean xp_library_is_identifier (const char *name);
 /* A block of @owner; its entries wait in @transaction, where that is not NULL. */
 XpLibrary *xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *transaction,
                             GError **error);
