@@ -11,6 +11,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
+static const char being_left[]
+    = "its kernels are being left; unloading goes on after the last thread";
+
 static bool
 requires (const XpPlugin *other, const XpPlugin *plugin)
 {
@@ -67,6 +70,13 @@ xp_unload_check (XpPlugin *plugin, const char *successor, GError **error)
   return FALSE;
 }
 
+/* What to do about a file that stays mapped. */
+static const char *
+way_on (const XpPlugin *plugin)
+{
+  return plugin->is_copy ? "; a load of it opens a new copy" : "";
+}
+
 /* Why the file is still mapped after it was closed; NULL when it is gone. */
 static char *
 reason_to_stay (const XpPlugin *plugin, const char *path)
@@ -75,10 +85,13 @@ reason_to_stay (const XpPlugin *plugin, const char *path)
   if (handle == NULL)
     return NULL;
   dlclose (handle);
-  return g_strdup (plugin->is_foreign
-                       ? "it is still mapped: the program or another library has it open too"
-                       : "it is still mapped: the linker keeps it, for a unique symbol, a "
-                         "thread-local destructor, or another library that needs it");
+  if (plugin->is_foreign)
+    return g_strdup (
+        "it is still mapped: the program or another library has it open too, and unmaps "
+        "it by closing it");
+  return g_strdup_printf ("it is still mapped: the linker keeps it, for a unique symbol, a "
+                          "thread-local destructor, or another library that needs it%s",
+                          way_on (plugin));
 }
 
 /* Whether something pins it; says so. */
@@ -99,7 +112,8 @@ is_pinned (XpPlugin *plugin)
 static bool
 run_fini (XpPlugin *plugin, double seconds)
 {
-  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its fini runs");
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING,
+                       "its fini runs; unloading goes on when that returns");
   plugin->is_being_left = true;
   xp_load_unlock ();
   bool has_ended = xp_fini_run (plugin, seconds);
@@ -119,9 +133,9 @@ close_plugin (XpPlugin *plugin, GError **error)
   double seconds = xp_setting_get_number ("unload-timeout");
   if (!run_fini (plugin, seconds))
     {
-      reason = g_strdup_printf ("its fini did not return within %g seconds, so its file stays "
-                                "mapped",
-                                seconds);
+      reason = g_strdup_printf ("its fini did not return within %g seconds (unload-timeout), so "
+                                "its file stays mapped%s",
+                                seconds, way_on (plugin));
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
       xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
                     "the cells of %s are gone, but %s", plugin->owner.name, reason);
@@ -180,7 +194,7 @@ gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
   xp_plugin_forget_memories (plugin);
-  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
+  xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, being_left);
   plugin->is_being_left = true;
   xp_load_unlock ();
   double timeout_seconds = xp_setting_get_number ("unload-timeout");
@@ -189,15 +203,15 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
   plugin->is_being_left = false;
   if (is_left)
     return close_plugin (plugin, error);
-  g_autofree char *reason = g_strdup_printf ("a thread %s within %g seconds",
+  g_autofree char *reason = g_strdup_printf ("a thread %s within %g seconds (unload-timeout); its "
+                                             "file is closed once it has",
                                              xp_threads_barrier ()
                                                  ? "did not leave its kernel"
                                                  : "made no call, since membarrier was forbidden,",
                                              timeout_seconds);
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
   xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
-                "the cells of %s are gone, but %s; its file is closed once it has",
-                plugin->owner.name, reason);
+                "the cells of %s are gone, but %s", plugin->owner.name, reason);
   return FALSE;
 }
 
@@ -248,7 +262,7 @@ remove_all (const GPtrArray *leaving, GError **error)
     {
       XpPlugin *plugin = leaving->pdata[i];
       __atomic_store_n (&plugin->load_count, 0, __ATOMIC_RELAXED);
-      xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, "its kernels are being left");
+      xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, being_left);
       plugin->is_being_left = true;
     }
   return done;

@@ -165,7 +165,7 @@ START_TEST (who_has_it_open_keeps_it)
   void *handle = open_fixture ("first");
   XpPlugin *plugin = xp_plugin_find ("first");
   unload (plugin);
-  assert_state (plugin, XP_PLUGIN_RETIRED, "has it open too");
+  assert_state (plugin, XP_PLUGIN_RETIRED, "has it open too, and unmaps it by closing it");
   assert_table (table);
   dlclose (handle);
   ck_assert (!is_mapped ("/first.so"));
