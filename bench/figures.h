@@ -46,15 +46,21 @@ double nanoseconds_used (void);
 /* Keeps the calling thread on the @nth processor it may use. FALSE where there are not so many. */
 gboolean pin_to_processor (unsigned nth);
 
+/* Lets the calling thread, and those it starts, use all processors again. */
+void unpin_from_processor (void);
+
 /* One round of calls through a function pointer, which is the floor. */
 double direct_round (unsigned n_calls);
 
 /* The benchmarks; each fills its figures. */
 gboolean dispatch_measure (GError **error);
 gboolean register_measure (GError **error);
+gboolean swap_measure (GError **error);
 
-/* dispatch.c, register.c */
+/* dispatch.c, register.c, swap.c */
 extern Figure dispatch_figures[];
 extern const unsigned n_dispatch_figures;
 extern Figure register_figures[];
 extern const unsigned n_register_figures;
+extern Figure swap_figures[];
+extern const unsigned n_swap_figures;

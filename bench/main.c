@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * main.c: the program `crosspoint-bench`: measures calls or registration, and prints what each
- * costs, as a table or as JSON.
+ * main.c: the program `crosspoint-bench`: measures calls, registration or swaps, and prints what
+ * each costs, as a table or as JSON.
  */
 #include "figures.h"
 
@@ -20,6 +20,8 @@ static const struct
   { "dispatch", "what a call costs", dispatch_measure, dispatch_figures, &n_dispatch_figures },
   { "register", "what it costs to open rows and to fill cells", register_measure, register_figures,
     &n_register_figures },
+  { "swap", "what calls cost while plugins are swapped", swap_measure, swap_figures,
+    &n_swap_figures },
 };
 
 static void

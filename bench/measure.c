@@ -30,11 +30,12 @@ nanoseconds_used (void)
   return nanoseconds_of (CLOCK_THREAD_CPUTIME_ID);
 }
 
+static cpu_set_t allowed;
+static gboolean is_known;
+
 gboolean
 pin_to_processor (unsigned nth)
 {
-  static cpu_set_t allowed;
-  static gboolean is_known;
   if (!is_known)
     is_known = sched_getaffinity (0, sizeof allowed, &allowed) == 0;
   for (unsigned processor = 0; is_known && processor < CPU_SETSIZE; processor++)
@@ -47,6 +48,13 @@ pin_to_processor (unsigned nth)
       return sched_setaffinity (0, sizeof one, &one) == 0;
     }
   return FALSE;
+}
+
+void
+unpin_from_processor (void)
+{
+  if (is_known)
+    sched_setaffinity (0, sizeof allowed, &allowed);
 }
 
 static volatile int64_t sink;

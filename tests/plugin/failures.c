@@ -108,7 +108,7 @@ END_TEST
 
 /* Plugins for other versions of the interface (pain 18): what each is built for, what this is, what
  * to do. Those that are refused change nothing for the one that is not. */
-START_TEST (versions)
+START_TEST (pain_18_versions)
 {
   char *folder = only_folder ();
   XpPlugin *rows = load_fixture ("rows"), *same = load_fixture ("first");
@@ -133,7 +133,7 @@ START_TEST (versions)
 END_TEST
 
 /* Pain 20: nothing but names that a user knows, and what to do. */
-START_TEST (text_of_a_missing_kernel)
+START_TEST (pain_20_text_of_a_missing_kernel)
 {
   GError *error = NULL;
   char *folder = only_folder ();
@@ -163,7 +163,7 @@ END_TEST
 
 /* Pain 17: an empty cell is an error that names the filled ones beside it, and nothing is written.
  */
-START_TEST (output_is_untouched)
+START_TEST (pain_17_output_is_untouched)
 {
   GError *error = NULL;
   XpLibrary *rows = fragment_new ("pain"), *meta = impl_new ("pain", "Meta");
@@ -187,7 +187,7 @@ START_TEST (output_is_untouched)
 END_TEST
 
 /* Pain 2: who has nothing loaded hears how to, and where was looked. */
-START_TEST (nothing_is_loaded)
+START_TEST (pain_2_nothing_is_loaded)
 {
   GError *error = NULL;
   char *folder = only_folder ();
@@ -217,10 +217,10 @@ main (void)
   tcase_add_test (tests, failed_load_is_remembered);
   tcase_add_test (tests, failed_filler_is_remembered);
   tcase_add_test (tests, dependency_is_missing);
-  tcase_add_test (tests, versions);
-  tcase_add_test (tests, text_of_a_missing_kernel);
-  tcase_add_test (tests, output_is_untouched);
-  tcase_add_test (tests, nothing_is_loaded);
+  tcase_add_test (tests, pain_18_versions);
+  tcase_add_test (tests, pain_20_text_of_a_missing_kernel);
+  tcase_add_test (tests, pain_17_output_is_untouched);
+  tcase_add_test (tests, pain_2_nothing_is_loaded);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

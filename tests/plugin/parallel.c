@@ -9,7 +9,8 @@
 enum
 {
   ROUNDS = 100,
-  CHILDREN = 20
+  CHILDREN = 200,
+  CHILD_SECONDS = 20
 };
 
 static int stop;
@@ -135,6 +136,7 @@ END_TEST
 static void
 live_as_child (const char *path)
 {
+  alarm (CHILD_SECONDS); /* one that hangs is killed */
   GError *error = NULL;
   XpPlugin *high = xp_plugin_load (path, &error);
   if (high == NULL || call_number ("fixture::number", &error) != 3
@@ -146,6 +148,7 @@ live_as_child (const char *path)
 
 START_TEST (fork_meanwhile)
 {
+  g_setenv ("FIXTURE_QUIET", "yes", TRUE);
   load_fixture ("rows");
   g_autofree char *table = table_text ();
   g_autofree char *path = fixture_path ("high");

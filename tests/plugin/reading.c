@@ -56,7 +56,7 @@ only (const char *folder)
 }
 
 /* Pain 5: what nobody asks for is not opened, however much of it is there. */
-START_TEST (hundred_plugins_cost_nothing)
+START_TEST (pain_5_hundred_plugins_cost_nothing)
 {
   char *folder = folder_new ();
   only (folder);
@@ -123,7 +123,7 @@ START_TEST (notes_are_kept)
 END_TEST
 
 /* Pains 3 and 4: the working directory changes nothing, and what lies in it is not opened. */
-START_TEST (working_directory)
+START_TEST (pains_3_and_4_working_directory)
 {
   char *evil = folder_new ();
   const char *const paths[] = { "", ":", ".", "plugins", ".:..", "./" };
@@ -165,9 +165,9 @@ main (void)
 {
   Suite *suite = suite_create ("reading");
   TCase *tests = tcase_create ("reading");
-  tcase_add_test (tests, hundred_plugins_cost_nothing);
+  tcase_add_test (tests, pain_5_hundred_plugins_cost_nothing);
   tcase_add_test (tests, notes_are_kept);
-  tcase_add_test (tests, working_directory);
+  tcase_add_test (tests, pains_3_and_4_working_directory);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

@@ -177,8 +177,9 @@ START_TEST (from_inside)
 }
 END_TEST
 
-/* A file that is built again: its new code comes by swapping, and by loading after an unload. */
-START_TEST (rebuilt)
+/* Peers, pain 14: a file that is built again gives its new code, by swapping it, and by loading it
+ * after an unload. */
+START_TEST (pain_14_rebuilt)
 {
   GError *error = NULL;
   g_autofree char *first_path = fixture_path ("first"), *second_path = fixture_path ("second");
@@ -381,7 +382,7 @@ main (void)
   tcase_add_loop_test (tests, refused, 0, XP_LENGTH (refusals));
   tcase_add_test (tests, required);
   tcase_add_test (tests, from_inside);
-  tcase_add_test (tests, rebuilt);
+  tcase_add_test (tests, pain_14_rebuilt);
   tcase_add_test (tests, rows_pass_over);
   tcase_add_test (tests, under_traffic);
   tcase_add_test (tests, reloads_under_traffic);

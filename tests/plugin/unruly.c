@@ -110,6 +110,21 @@ START_TEST (a_thread_that_fini_joins)
 }
 END_TEST
 
+/* The thread that ends is only its own, not the one that unloads, and no lock stays taken. */
+START_TEST (a_fini_that_ends_its_thread)
+{
+  load_fixture ("rows");
+  for (unsigned i = 0; i < 20; i++)
+    {
+      XpPlugin *plugin = load_fixture ("exits_fini");
+      assert_number (4950);
+      g_thread_join (g_thread_new ("unload", unload_in_thread, plugin));
+      assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+      ck_assert (!is_mapped ("-exits_fini.so"));
+    }
+}
+END_TEST
+
 /* This sanitizer does not see how the library's threads meet. */
 #ifdef __SANITIZE_THREAD__
 #  define SEES_OPENMP 0
@@ -196,6 +211,7 @@ main (void)
   tcase_add_test (tests, a_fini_holds_nobody_up);
   tcase_add_test (tests, a_thread_that_is_left);
   tcase_add_test (tests, a_thread_that_fini_joins);
+  tcase_add_test (tests, a_fini_that_ends_its_thread);
   if (SEES_OPENMP)
     tcase_add_test (tests, openmp);
   tcase_add_test (tests, a_destructor_that_loads);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rounds.c: a plugin that comes and goes a thousand times under callers leaves nothing behind: no
+ * memory, no mapped file, no private copy.
+ */
+#include "plugin/fixtures.h"
+
+#include <malloc.h>
+
+enum
+{
+  N_CALLERS = 8,
+  N_ROUNDS = 1000,
+  N_WARM = 200,
+  MAX_GROWTH = 64 << 10 /* bytes, from the warm state to the end */
+};
+
+static int stop;
+
+static void *
+call_on (void *data)
+{
+  unsigned *n_calls = data;
+  while (!__atomic_load_n (&stop, __ATOMIC_ACQUIRE))
+    {
+      GError *error = NULL;
+      int64_t number = call_number ("fixture::number", &error);
+      assert_no_error (error);
+      ck_assert (number == 1 || number == 4);
+      ++*n_calls;
+    }
+  return NULL;
+}
+
+/* Bytes in use. Of the sanitizers, one counts them itself, and one's blocks are not to be counted.
+ */
+#ifdef __SANITIZE_ADDRESS__
+size_t __sanitizer_get_current_allocated_bytes (void);
+#  define bytes_in_use() __sanitizer_get_current_allocated_bytes ()
+#elif defined __SANITIZE_THREAD__
+#  define bytes_in_use() ((size_t) 0)
+#else
+static size_t
+bytes_in_use (void)
+{
+  struct mallinfo2 info = mallinfo2 ();
+  return info.uordblks + info.hblkhd;
+}
+#endif
+
+/* How many shared objects are mapped: each has one executable segment. */
+static unsigned
+n_mapped (void)
+{
+  g_autofree char *maps = NULL;
+  unsigned n = 0;
+  ck_assert (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (maps, "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    n += strstr (*line, " r-xp ") != NULL && strstr (*line, ".so") != NULL;
+  return n;
+}
+
+/* How many private copies of this process are in @folder. */
+static unsigned
+n_copies (const char *folder)
+{
+  unsigned n = 0;
+  g_autofree char *prefix = g_strdup_printf ("%d-", (int) getpid ());
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  ck_assert_ptr_nonnull (dir);
+  for (const char *name = g_dir_read_name (dir); name != NULL; name = g_dir_read_name (dir))
+    n += g_str_has_prefix (name, prefix);
+  return n;
+}
+
+/* Peers, pain 11: unloading under callers crashes, or what points into the plugin outlives it. */
+START_TEST (pain_11_unload_under_callers)
+{
+  unsigned n_calls[N_CALLERS] = { 0 };
+  GThread *threads[N_CALLERS];
+  g_setenv ("FIXTURE_QUIET", "yes", TRUE);
+  load_fixture ("rows");
+  XpPlugin *below = load_fixture ("partial");
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (below);
+  g_autofree char *folder = g_path_get_dirname (info->mapped_path);
+  g_autofree char *table = table_text ();
+  unsigned copies = n_copies (folder), mapped = n_mapped ();
+  size_t warm = 0;
+  ck_assert_uint_gt (copies, 0);
+  stop = 0;
+  for (unsigned i = 0; i < N_CALLERS; i++)
+    threads[i] = g_thread_new ("caller", call_on, &n_calls[i]);
+  for (unsigned i = 0; i < N_ROUNDS; i++)
+    {
+      XpPlugin *plugin = load_fixture ("first");
+      assert_number (1);
+      unload (plugin);
+      assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+      assert_number (4);
+      if (i == N_WARM)
+        warm = bytes_in_use ();
+    }
+  size_t end = bytes_in_use ();
+  ck_assert_msg (end <= warm + MAX_GROWTH, "%zu bytes in use, of %zu", end, warm);
+  __atomic_store_n (&stop, 1, __ATOMIC_RELEASE);
+  for (unsigned i = 0; i < N_CALLERS; i++)
+    {
+      g_thread_join (threads[i]);
+      ck_assert_uint_gt (n_calls[i], 0);
+    }
+  assert_table (table);
+  ck_assert_uint_eq (n_copies (folder), copies);
+  ck_assert_uint_eq (n_mapped (), mapped);
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("rounds");
+  TCase *tests = tcase_create ("rounds");
+  tcase_set_timeout (tests, 110);
+  tcase_add_test (tests, pain_11_unload_under_callers);
+  suite_add_tcase (suite, tests);
+  return run_suite (suite);
+}
