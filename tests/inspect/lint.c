@@ -123,6 +123,8 @@ static const struct
   { "lint_needs_library", " origin-library" ORIGIN,
     "  error    origin-library: liblint_library.so (/", false },
   { "lint_absolute_path", ORIGIN " absolute-path", "absolute-path: /", true },
+  { "lint_old_path", ORIGIN " absolute-path", "absolute-path: /", true },
+  { "lint_unlinked", "", "/lint_unlinked.so: good\n1 file\n", true },
   { "lint_relative_path", " relative-path" ORIGIN, "  warning  relative-path: some/where\n",
     false },
   { "/unresolved", " undefined-symbol" ORIGIN " writable-addresses",
@@ -357,6 +359,20 @@ START_TEST (damaged_note)
 }
 END_TEST
 
+/* Where the linker looks into the file itself first, nobody comes between. */
+START_TEST (symbolic_by_flag)
+{
+  const Elf64_Dyn flags = { DT_FLAGS, { DF_BIND_NOW } };
+  const Elf64_Dyn symbolic = { DT_FLAGS, { DF_BIND_NOW | DF_SYMBOLIC } };
+  if (sizeof (void *) != 8)
+    return;
+  g_auto (Copy) copy = copy_of ("lint_interposable", &flags, &symbolic, sizeof flags);
+  g_auto (Linted) linted = lint_one (copy.path);
+  if (IS_EXACT)
+    assert_findings (&linted, 0, " exported-name" ORIGIN);
+}
+END_TEST
+
 START_TEST (wrong_abi)
 {
   g_auto (Copy) copy = copy_of ("lint_good", "abi=1.0", "abi=9.0", strlen ("abi=1.0"));
@@ -444,6 +460,7 @@ main (void)
   tcase_add_test (tests, own_plugins_are_good);
   tcase_add_test (tests, library_that_is_nowhere);
   tcase_add_test (tests, damaged_note);
+  tcase_add_test (tests, symbolic_by_flag);
   tcase_add_test (tests, wrong_abi);
   tcase_add_test (tests, other_machine);
   tcase_add_test (tests, files_that_cannot_be_looked_at);
