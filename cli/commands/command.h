@@ -63,13 +63,14 @@ GBytes *command_read (const char *path, const char *what, GError **error);
 /* reports.c */
 extern const GOptionEntry plugins_options[], ops_options[], schema_options[], dump_options[],
     has_options[];
-extern const GOptionEntry config_options[], replay_options[], scan_options[];
+extern const GOptionEntry config_options[], lint_options[], replay_options[], scan_options[];
 /* Whether the command was given --fail-on-rejected. */
 gboolean command_fails_on_rejected (void);
 XpReport *report_plugins (char **arguments, GError **error);
 XpReport *report_scan (char **arguments, GError **error);
 XpReport *report_retry (char **arguments, GError **error);
 XpReport *report_info (char **arguments, GError **error);
+XpReport *report_lint (char **arguments, GError **error);
 XpReport *report_paths (char **arguments, GError **error);
 XpReport *report_config (char **arguments, GError **error);
 XpReport *report_ops (char **arguments, GError **error);

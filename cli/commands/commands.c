@@ -34,6 +34,13 @@ const Command commands[] = {
     "crosspoint retry cpu", LOADS_NOTHING, 1, 1, no_options, report_retry, NULL },
   { "info", "NAME|FILE", "Shows what a plugin says about itself, without running it.",
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
+  { "lint", "[-v] NAME|FILE…",
+    "Finds what in plugins' files will hurt their users, without running them.",
+    "crosspoint lint ./myops.so\n\n"
+    "Each finding says why it hurts and what to do next; docs/lint.md lists them. It exits 1 if "
+    "there\n"
+    "are errors or warnings. Files for other machines are looked at too.\n",
+    LOADS_NOTHING, 1, ANY, lint_options, report_lint, NULL },
   { "paths", "", "Lists the directories that plugins are looked for in.", "crosspoint paths",
     LOADS_NOTHING, 0, 0, no_options, report_paths, NULL },
   { "config", "[NAME [VALUE]] | --unset NAME",

@@ -39,6 +39,11 @@ const GOptionEntry scan_options[] = {
   { NULL },
 };
 
+const GOptionEntry lint_options[] = {
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Show all names, not the first twelve", NULL },
+  { NULL },
+};
+
 const GOptionEntry ops_options[] = {
   { "pending", 0, 0, G_OPTION_ARG_NONE, &pending,
     "List kernels that wait for their operators to be defined instead", NULL },
@@ -104,6 +109,12 @@ XpReport *
 report_info (char **arguments, GError **error)
 {
   return xp_report_plugin (arguments[0], error);
+}
+
+XpReport *
+report_lint (char **arguments, G_GNUC_UNUSED GError **error)
+{
+  return xp_report_lint ((const char *const *) arguments, verbose);
 }
 
 XpReport *

@@ -195,13 +195,22 @@ static const char *const libraries_with_threads[] = {
   "libcudart.", "libOpenCL.", "libasan.",  "libtsan.", "liblsan.", "libubsan."
 };
 
+gboolean
+xp_library_keeps_threads (const char *file)
+{
+  g_return_val_if_fail (file != NULL, FALSE);
+  for (unsigned i = 0; i < XP_LENGTH (libraries_with_threads); i++)
+    if (g_str_has_prefix (file, libraries_with_threads[i]))
+      return TRUE;
+  return FALSE;
+}
+
 static int
 collect_library (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *names)
 {
   g_autofree char *name = g_path_get_basename (info->dlpi_name);
-  for (unsigned i = 0; i < XP_LENGTH (libraries_with_threads); i++)
-    if (g_str_has_prefix (name, libraries_with_threads[i]))
-      g_ptr_array_add (names, g_strdup (info->dlpi_name));
+  if (xp_library_keeps_threads (name))
+    g_ptr_array_add (names, g_strdup (info->dlpi_name));
   return 0;
 }
 

@@ -52,7 +52,7 @@ static const struct
 typedef struct
 {
   XpPluginInfo *info;
-  const char *starts_threads; /* the import it does so with; NULL for none */
+  char *starts_threads; /* the import it does so with; NULL for none */
   bool has_fini;
   GPtrArray *requires_;
   GPtrArray *defines;
@@ -145,6 +145,7 @@ take_text (Reading *reading, const char *text, const char *path, GError **error)
           {
             g_free (*known[i].single);
             *known[i].single = g_strdup (value);
+            info->declares_resident |= known[i].single == &info->resident;
           }
       }
   if (info->name != NULL && !name_is_well_formed (info->name))
@@ -239,16 +240,40 @@ take_notes (Reading *reading, Elf_Data *data, bool is_ours, const char *path, GE
   return true;
 }
 
+static bool
+is_in (const char *name, const char *const *names, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (strcmp (name, names[i]) == 0)
+      return true;
+  return false;
+}
+
+gboolean
+xp_import_is_resident (const char *symbol)
+{
+  g_return_val_if_fail (symbol != NULL, FALSE);
+  return is_in (symbol, resident_imports, XP_LENGTH (resident_imports));
+}
+
+gboolean
+xp_import_starts_threads (const char *symbol)
+{
+  g_return_val_if_fail (symbol != NULL, FALSE);
+  return is_in (symbol, thread_imports, XP_LENGTH (thread_imports));
+}
+
 static void
 take_import (Reading *reading, const char *name)
 {
-  for (unsigned i = 0; i < XP_LENGTH (resident_imports); i++)
-    if (reading->info->resident == NULL && strcmp (name, resident_imports[i]) == 0)
-      reading->info->resident = g_strdup_printf (
-          "it imports %s, so something keeps pointers into it", name);
-  for (unsigned i = 0; i < XP_LENGTH (thread_imports); i++)
-    if (strcmp (name, thread_imports[i]) == 0)
-      reading->starts_threads = thread_imports[i];
+  if (reading->info->resident == NULL && xp_import_is_resident (name))
+    reading->info->resident = g_strdup_printf ("it imports %s, so something keeps pointers into it",
+                                               name);
+  if (xp_import_starts_threads (name))
+    {
+      g_free (reading->starts_threads);
+      reading->starts_threads = g_strdup (name);
+    }
 }
 
 /* What the file imports or declares that would keep it mapped. */
@@ -444,6 +469,7 @@ xp_note_read (int fd, const char *path, const XpLinkedPlugin *linked, GError **e
     info->resident = g_strdup_printf ("it imports %s, and has no xp_plugin_fini() to end its "
                                       "threads",
                                       reading.starts_threads);
+  g_free (reading.starts_threads);
   if (good)
     return info;
   xp_plugin_info_free (info);

@@ -105,6 +105,19 @@ XP_PUBLIC XpReport *xp_report_plugins (gboolean all);
 XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
 
 /**
+ * xp_report_lint:
+ * @names: (array zero-terminated=1): names and files of plugins
+ * @verbose: whether a finding holds all that it is about, not the first few
+ *
+ * What in the files of plugins will hurt their users, found without running anything of them, for
+ * any machine: docs/lint.md lists the findings. Libraries are looked for as the dynamic linker does
+ * without LD_LIBRARY_PATH. A file that cannot be looked at has an error instead.
+ *
+ * Returns: (transfer full): the findings on each file; it is yes if none is more than a note
+ */
+XP_PUBLIC XpReport *xp_report_lint (const char *const *names, gboolean verbose);
+
+/**
  * xp_report_scan:
  * @places: (array zero-terminated=1) (nullable): names, files and directories; %NULL or none for
  * the search path

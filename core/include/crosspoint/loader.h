@@ -74,6 +74,7 @@ XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
  * @kernels: operators that it has typed kernels for; it may have other kernels too
  * @cpu: CPU features it needs
  * @has_core: whether a copy of the core is linked into it, so that it cannot be loaded
+ * @declares_resident: whether @resident is what its own note says
  *
  * What is known about a plugin without running it, and where it is in its life.
  */
@@ -104,6 +105,7 @@ typedef struct
   char **kernels;
   char **cpu;
   gboolean has_core;
+  gboolean declares_resident;
 } XpPluginInfo;
 
 XP_PUBLIC void xp_plugin_info_free (XpPluginInfo *info);
@@ -131,6 +133,32 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (XpPluginInfo, xp_plugin_info_free)
  * Returns: (transfer full): what its note says
  */
 XP_PUBLIC XpPluginInfo *xp_plugin_info_read (const char *path, GError **error);
+
+/**
+ * xp_import_is_resident:
+ * @symbol: the name of a function that a library imports
+ *
+ * Returns: whether the library can never be unmapped for it, because it hands a pointer into it to
+ *   something that keeps it, as g_quark_from_static_string() does
+ */
+XP_PUBLIC gboolean xp_import_is_resident (const char *symbol);
+
+/**
+ * xp_import_starts_threads:
+ * @symbol: the name of a function that a library imports
+ *
+ * Returns: whether it starts a thread, which only xp_plugin_fini() can end
+ */
+XP_PUBLIC gboolean xp_import_starts_threads (const char *symbol);
+
+/**
+ * xp_library_keeps_threads:
+ * @file: the name of a library, `libgomp.so.1`
+ *
+ * Returns: whether it is known to keep threads of its own, so that it stays mapped when the plugin
+ *   that brought it goes
+ */
+XP_PUBLIC gboolean xp_library_keeps_threads (const char *file);
 
 /**
  * xp_plugin_load:
