@@ -84,7 +84,7 @@ void
 xp_cores_begin (void)
 {
   Cores cores = { 0 };
-  dl_iterate_phdr (look_for_core, &cores);
+  xp_objects_visit (look_for_core, &cores);
   /* Where the linker does not show notes, nothing is known of others either. */
   if (!cores.is_first && cores.first != NULL && cores.own != NULL)
     xp_error_set (

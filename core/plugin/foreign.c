@@ -69,11 +69,21 @@ take_object (struct dl_phdr_info *info, G_GNUC_UNUSED size_t size, void *data)
   return 1;
 }
 
+GMutex xp_objects_lock;
+
+void
+xp_objects_visit (int (*visit) (struct dl_phdr_info *info, size_t size, void *data), void *data)
+{
+  g_mutex_lock (&xp_objects_lock);
+  dl_iterate_phdr (visit, data);
+  g_mutex_unlock (&xp_objects_lock);
+}
+
 char *
 xp_object_path_at (const void *address)
 {
   Object object = { .address = address };
-  dl_iterate_phdr (take_object, &object);
+  xp_objects_visit (take_object, &object);
   char *path = xp_object_path (object.name != NULL ? object.name : "");
   g_free (object.name);
   return path;
@@ -102,7 +112,7 @@ owner_in_load (const void *address)
   if (xp_plugin_at (address) == plugin)
     return &plugin->owner;
   Object object = { .address = address };
-  dl_iterate_phdr (take_object, &object);
+  xp_objects_visit (take_object, &object);
   g_autofree char *name = object.name;
   if (name != NULL && take_own_object (plugin, &object))
     return &plugin->owner;
@@ -232,7 +242,7 @@ find_owner (const void *address, const XpLinkedPlugin *linked)
   if (plugin != NULL && xp_plugin_state (plugin) == XP_PLUGIN_LOADED)
     return &plugin->owner;
   Object object = { .address = address };
-  dl_iterate_phdr (take_object, &object);
+  xp_objects_visit (take_object, &object);
   g_autofree char *name = object.name;
   if (name == NULL)
     return &xp_program_owner;

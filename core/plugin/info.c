@@ -5,7 +5,6 @@
 #include "plugin/cpu.h"
 #include "plugin/plugin.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 XpPluginInfo *
@@ -88,7 +87,6 @@ xp_plugin_info (XpPlugin *plugin)
 static XpPluginInfo *
 core_info (void)
 {
-  Dl_info where;
   XpPluginInfo *info = xp_plugin_info_new (xp_core_owner.name, NULL);
   g_free (info->version);
   g_free (info->description);
@@ -98,8 +96,7 @@ core_info (void)
   info->description = g_strdup ("The table itself, and its standard fallbacks");
   info->licence = g_strdup ("MIT");
   info->abi = g_strdup_printf ("%d.%d", XP_ABI_MAJOR, XP_ABI_MINOR);
-  if (dladdr ((void *) core_info, &where) != 0)
-    info->path = g_canonicalize_filename (where.dli_fname, NULL);
+  info->path = xp_object_path_at ((void *) core_info);
   info->state = XP_PLUGIN_LOADED;
   info->priority = xp_core_owner.priority;
   info->resident = g_strdup ("it is the core");

@@ -219,7 +219,7 @@ static void
 keep_libraries_with_threads (void)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  dl_iterate_phdr (collect_library, names);
+  xp_objects_visit (collect_library, names);
   for (unsigned i = 0; i < names->len; i++)
     {
       void *handle = dlopen (names->pdata[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
@@ -514,9 +514,9 @@ xp_plugin_load (const char *name, GError **error)
 }
 
 /* In the order in which they are taken one inside the other. */
-static GMutex *const fork_locks[] = { &load_lock,       &xp_retire_lock,   &xp_plugins_lock,
-                                      &xp_table_lock,   &xp_backends_lock, &xp_settings_lock,
-                                      &xp_parallel_lock };
+static GMutex *const fork_locks[] = { &load_lock,        &xp_retire_lock,   &xp_plugins_lock,
+                                      &xp_table_lock,    &xp_backends_lock, &xp_settings_lock,
+                                      &xp_parallel_lock, &xp_objects_lock };
 
 /* Code of a plugin that forks while it is loaded or closed is part of what holds the load lock. */
 static unsigned

@@ -102,6 +102,14 @@ bool xp_object_contains (const struct dl_phdr_info *info, const void *address);
 char *xp_object_path (const char *name);
 char *xp_object_path_at (const void *address);
 
+/* A leaf, held while the linker shows its list and around fork: it has a lock of its own then,
+ * which a child would find held by a thread that it does not have. */
+extern GMutex xp_objects_lock;
+
+/* Shows every object to @visit until that is not 0. @visit takes no lock. */
+void xp_objects_visit (int (*visit) (struct dl_phdr_info *info, size_t size, void *data),
+                       void *data);
+
 /* --- cores.c --- */
 #define XP_CORE_NOTE_SECTION ".note.crosspoint-core"
 #define XP_CORE_NOTE_TYPE 2

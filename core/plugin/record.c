@@ -257,7 +257,7 @@ void
 xp_plugin_set_range (XpPlugin *plugin)
 {
   if (plugin->handle != NULL)
-    dl_iterate_phdr (take_range, plugin);
+    xp_objects_visit (take_range, plugin);
   else
     xp_plugin_set_mapped (plugin, NULL, NULL);
 }

@@ -95,7 +95,7 @@ core_stamp (void)
     {
       GString *text = g_string_new (xp_version ());
       g_string_append_c (text, ' ');
-      dl_iterate_phdr (take_core, text);
+      xp_objects_visit (take_core, text);
       append_cpu (text);
       g_once_init_leave (&stamp, g_string_free (text, FALSE));
     }

@@ -6,7 +6,6 @@
 #include "plugin/plugin.h"
 #include "plugin/settings.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,10 +36,8 @@ add_setting (GArray *path, const char *setting, XpSettingLayer layer, const char
 char *
 xp_search_own_directory (void)
 {
-  Dl_info info;
-  if (dladdr ((void *) xp_search_own_directory, &info) == 0 || info.dli_fname == NULL)
-    return NULL;
-  char *real = realpath (info.dli_fname, NULL);
+  g_autofree char *path = xp_object_path_at ((void *) xp_search_own_directory);
+  char *real = realpath (path, NULL);
   if (real == NULL)
     return NULL;
   char *directory = g_path_get_dirname (real);
