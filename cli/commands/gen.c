@@ -47,12 +47,15 @@ command_gen (const Settings *settings, char **arguments)
   g_autoptr (GError) error = NULL;
   g_autofree char *name = location_name (arguments[0]);
   g_autoptr (OperatorFile) file = operator_file_read (arguments[0], name, &error);
+  g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
   gboolean done = FALSE;
   if (file != NULL)
     {
       g_autofree char *output = g_strdup_printf (rows ? "%s_rows.c" : "%s.h", file->name_space);
       done = write_file (directory != NULL ? directory : ".", output,
-                         rows ? rows_write (file) : header_write (file, &error), &error);
+                         rows ? rows_write (file) : header_write (file, notes), &error);
     }
+  for (unsigned i = 0; i < notes->len; i++)
+    g_printerr ("%s:%s\n", name, (char *) notes->pdata[i]);
   return done ? EXIT_GOOD : output_error (settings, NULL, error);
 }

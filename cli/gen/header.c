@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * header.c: writes the C header of a .ops file: for each operator the type of its kernels, the
- * adapter that boxes for them, the macro that registers them, and two callers.
+ * adapter that boxes for them, the macro that registers them, and its callers.
  */
 #include "header.h"
 
 #include <string.h>
+
+enum
+{
+  MOST_ARGUMENTS = 64
+};
 
 /* An argument or result with its name in C. */
 typedef struct
@@ -27,8 +32,8 @@ typedef struct
   const Operator *op;
   char *c_name; /* aten_add_Tensor */
   GPtrArray *names;
-  Argument arguments[64];
-  Result results[64];
+  Argument arguments[MOST_ARGUMENTS];
+  Result results[MOST_ARGUMENTS];
   unsigned n_arguments;
   unsigned n_results;
 } Emission;
@@ -83,30 +88,15 @@ c_name_for (Emission *e, const char *name)
   return unique;
 }
 
-static gboolean
-set_unsupported (const Operator *op, const OperatorFile *file, const XpArgument *argument,
-                 const char *what, GError **error)
-{
-  g_autofree char *type = xp_type_to_string (argument->type);
-  xp_error_set (error, XP_ERROR_SCHEMA_SYNTAX, NULL,
-                "%s:%d: no C form for the %s type %s; register this operator with boxed kernels",
-                file->path, op->line, what, type);
-  return FALSE;
-}
-
-static gboolean
-take_operator (Emission *e, const OperatorFile *file, GError **error)
+static void
+take_operator (Emission *e)
 {
   const XpSchema *schema = e->op->schema;
   e->n_arguments = schema->n_arguments;
   e->n_results = schema->n_returns;
   for (unsigned i = 0; i < e->n_arguments; i++)
-    {
-      e->arguments[i] = (Argument){ c_name_for (e, schema->arguments[i].name),
-                                    argument_type (schema->arguments[i].type) };
-      if (e->arguments[i].type == NULL)
-        return set_unsupported (e->op, file, &schema->arguments[i], "argument", error);
-    }
+    e->arguments[i] = (Argument){ c_name_for (e, schema->arguments[i].name),
+                                  argument_type (schema->arguments[i].type) };
   for (unsigned i = 0; i < e->n_results; i++)
     {
       const char *name = schema->returns[i].name;
@@ -114,10 +104,7 @@ take_operator (Emission *e, const OperatorFile *file, GError **error)
       bool has_name = name[0] != '\0' && !is_used (e, name);
       e->results[i] = (Result){ c_name_for (e, has_name ? name : numbered),
                                 result_type (schema->returns[i].type) };
-      if (e->results[i].type == NULL)
-        return set_unsupported (e->op, file, &schema->returns[i], "return", error);
     }
-  return TRUE;
 }
 
 /* --- Parts of functions. --- */
@@ -186,7 +173,8 @@ emit_adapter (Emission *e)
         emit (e, "  %s%s = xp_unbox_%s (&values[%u], &good);\n", argument->type->c, argument->name,
               argument->type->unbox, i);
     }
-  emit (e, "  if (G_UNLIKELY (!good))\n    return xp_unbox_failed (call, values, error);\n");
+  emit (e, "  if (G_UNLIKELY (!good))\n    {\n      return xp_unbox_failed (call, values, "
+           "error);\n    }\n");
   for (unsigned i = 0; i < e->n_results; i++)
     emit (e, "  %s%s = %s;\n", e->results[i].type->c, e->results[i].name,
           e->results[i].type->empty);
@@ -238,7 +226,7 @@ emit_boxed (Emission *e)
     if (e->results[i].type->clear != NULL)
       {
         g_autofree char *clear = g_strdup_printf (e->results[i].type->clear, e->results[i].name);
-        emit (e, "  if (call != NULL)\n    %s;\n", clear);
+        emit (e, "  if (call != NULL)\n    {\n      %s;\n    }\n", clear);
       }
   for (unsigned i = 0; i < e->n_arguments; i++)
     if (e->arguments[i].type->box == NULL)
@@ -279,41 +267,50 @@ emit_null_checks (Emission *e)
 {
   for (unsigned i = 0; i < e->n_arguments; i++)
     for (unsigned check = 0; check < XP_LENGTH (null_checks); check++)
-      if (strcmp (e->arguments[i].type->schema, null_checks[check][0]) == 0)
+      if (g_strcmp0 (e->arguments[i].type->schema, null_checks[check][0]) == 0)
         {
           g_autofree char *condition = g_strdup_printf (null_checks[check][1],
                                                         e->arguments[i].name);
-          emit (e, "  if (G_UNLIKELY (%s))\n    return xp_unbox_null (op, \"%s\", error);\n",
+          emit (e,
+                "  if (G_UNLIKELY (%s))\n    {\n      return xp_unbox_null (op, \"%s\", error);\n  "
+                "  }\n",
                 condition, e->arguments[i].name);
         }
 }
+
+/* How the tensors of an argument come into the keys of a call; the types that are not here have
+ * none, or are values. */
+static const char *const key_unions[][2] = {
+  { "Tensor?", "xp_keys_add_tensor (keys, %s)" },
+  { "Tensor[]", "xp_keys_add_tensors (keys, %s)" },
+  { "Tensor?[]", "xp_keys_add_tensors (keys, %s)" },
+  { "Tensor[]?", "%1$s != NULL ? xp_keys_add_tensors (keys, *%1$s) : keys" },
+};
 
 static void
 emit_keys (Emission *e)
 {
   unsigned n = 0;
   for (unsigned i = 0; i < e->n_arguments; i++)
-    {
-      const char *type = e->arguments[i].type->schema;
-      const char *name = e->arguments[i].name;
-      if (strcmp (type, "Tensor") == 0)
-        emit (e,
-              n++ == 0 ? "  XpKeySet keys = xp_tensor_keys (%s);\n"
-                       : "  keys = xp_key_set_union (keys, xp_tensor_keys (%s));\n",
-              name);
-    }
+    if (g_strcmp0 (e->arguments[i].type->schema, "Tensor") == 0)
+      emit (e,
+            n++ == 0 ? "  XpKeySet keys = xp_tensor_keys (%s);\n"
+                     : "  keys = xp_key_set_union (keys, xp_tensor_keys (%s));\n",
+            e->arguments[i].name);
   if (n == 0)
     emit (e, "  XpKeySet keys = { 0, 0 };\n");
   for (unsigned i = 0; i < e->n_arguments; i++)
     {
-      const char *type = e->arguments[i].type->schema;
-      const char *name = e->arguments[i].name;
-      if (strcmp (type, "Tensor?") == 0)
-        emit (e, "  keys = xp_keys_add_tensor (keys, %s);\n", name);
-      else if (strcmp (type, "Tensor[]") == 0 || strcmp (type, "Tensor?[]") == 0)
-        emit (e, "  keys = xp_keys_add_tensors (keys, %s);\n", name);
-      else if (strcmp (type, "Tensor[]?") == 0)
-        emit (e, "  keys = %s != NULL ? xp_keys_add_tensors (keys, *%s) : keys;\n", name, name);
+      const Argument *argument = &e->arguments[i];
+      bool is_value = argument->type->schema == NULL;
+      if (is_value && type_has_tensors (e->op->schema->arguments[i].type))
+        emit (e, "  keys = xp_keys_add_value (keys, %s);\n", argument->name);
+      for (unsigned j = 0; !is_value && j < XP_LENGTH (key_unions); j++)
+        if (strcmp (argument->type->schema, key_unions[j][0]) == 0)
+          {
+            g_autofree char *keys = g_strdup_printf (key_unions[j][1], argument->name);
+            emit (e, "  keys = %s;\n", keys);
+          }
     }
 }
 
@@ -327,7 +324,10 @@ emit_return_boxed (Emission *e, const char *state, bool is_redispatch)
   emit (e, ");\n");
 }
 
-/* All that is unusual is done in the boxed form. A call is handed over to it: with nothing but the
+/* Every `if` has braces: without them gcc looks for misleading indentation in a time that grows
+ * with the square of the file.
+ *
+ * All that is unusual is done in the boxed form. A call is handed over to it: with nothing but the
  * kernel in the scope that an exception unwinds, the caller's code comes out shorter. */
 static void
 emit_caller (Emission *e, bool is_redispatch)
@@ -345,13 +345,14 @@ emit_caller (Emission *e, bool is_redispatch)
   emit (e,
         "  const XpKernel *kernel;\n"
         "  XpCall *call = xp_call_enter%s (op, keys, &kernel);\n"
-        "  if (G_UNLIKELY (call == NULL))\n    ",
+        "  if (G_UNLIKELY (call == NULL))\n    {\n      ",
         is_redispatch ? "_with_keys" : "");
   emit_return_boxed (e, "op, NULL, XP_OK, keys", is_redispatch);
-  emit (e, "  XpTypedFunction typed = kernel->typed;\n  if (G_UNLIKELY (typed == NULL))\n    ");
+  emit (e, "    }\n  XpTypedFunction typed = kernel->typed;\n"
+           "  if (G_UNLIKELY (typed == NULL))\n    {\n      ");
   emit_return_boxed (e, "NULL, call, XP_OK, (XpKeySet){ 0, 0 }", is_redispatch);
   emit (e,
-        "  XpStatus status;\n  {\n    XP_CALL_SCOPE XpCall *inside = call;\n"
+        "    }\n  XpStatus status;\n  {\n    XP_CALL_SCOPE XpCall *inside = call;\n"
         "    status = ((xp_%s_fn) typed) (call, ",
         e->c_name);
   emit_arguments (e, false);
@@ -363,9 +364,46 @@ emit_caller (Emission *e, bool is_redispatch)
         g_autofree char *given = g_strdup_printf (e->results[i].type->given, e->results[i].name);
         emit (e, " && %s", given);
       }
-  emit (e, "))\n      return XP_OK;\n    inside = NULL;\n  }\n  ");
+  emit (e, "))\n      {\n        return XP_OK;\n      }\n    inside = NULL;\n  }\n  ");
   emit_return_boxed (e, "NULL, call, status, (XpKeySet){ 0, 0 }", is_redispatch);
   emit (e, "}\n\n");
+}
+
+/* The caller that leaves out what has a default. */
+static void
+emit_default_caller (Emission *e)
+{
+  g_autoptr (GString) declarations = g_string_new (NULL);
+  g_autoptr (GString) given = g_string_new (NULL);
+  const XpArgument *arguments = e->op->schema->arguments;
+  unsigned n_left_out = 0;
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    {
+      const Argument *argument = &e->arguments[i];
+      g_autofree char *value = arguments[i].has_default ? default_expression (
+                                   &arguments[i], argument->type, argument->name, declarations)
+                                                        : g_strdup (argument->name);
+      n_left_out += arguments[i].has_default;
+      if (value == NULL)
+        return;
+      g_string_append_printf (given, "%s, ", value);
+    }
+  if (n_left_out == 0)
+    return;
+  emit (e,
+        "/* The same with the defaults of the schema. */\n"
+        "static inline XpStatus\nxp_%s_default (",
+        e->c_name);
+  for (unsigned i = 0; i < e->n_arguments; i++)
+    if (!arguments[i].has_default)
+      emit (e, "%s%s, ", e->arguments[i].type->c, e->arguments[i].name);
+  for (unsigned i = 0; i < e->n_results; i++)
+    {
+      emit (e, "%s*%s, ", e->results[i].type->c, e->results[i].name);
+      g_string_append_printf (given, "%s, ", e->results[i].name);
+    }
+  emit (e, "GError **error)\n{\n%s  return xp_%s (%serror);\n}\n\n", declarations->str, e->c_name,
+        given->str);
 }
 
 static char *
@@ -377,39 +415,77 @@ make_c_name (const XpSchema *schema)
                       schema->overload, NULL);
 }
 
-static gboolean
-emit_operator (GString *out, const OperatorFile *file, const Operator *op, GHashTable *c_names,
-               GError **error)
+/* Why there is no C for an operator, or NULL. */
+static char *
+reason_to_skip (const XpSchema *schema)
 {
-  Emission e = { .out = out,
-                 .op = op,
-                 .c_name = make_c_name (op->schema),
-                 .names = g_ptr_array_new_with_free_func (g_free) };
-  gboolean done = take_operator (&e, file, error);
-  if (done && !g_hash_table_add (c_names, g_strdup (e.c_name)))
+  if (schema->is_vararg)
+    return g_strdup ("it takes any number of arguments");
+  if (schema->is_varret)
+    return g_strdup ("it returns any number of results");
+  if (schema->n_arguments > MOST_ARGUMENTS || schema->n_returns > MOST_ARGUMENTS)
+    return g_strdup_printf ("it has more than %d arguments or results", MOST_ARGUMENTS);
+  return NULL;
+}
+
+G_GNUC_PRINTF (3, 4)
+static void
+note (GPtrArray *notes, const Operator *op, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_ptr_array_add (notes, g_strdup_printf ("%d: %s", op->line, text));
+}
+
+/* A name that no operator before has: `quantized::add.out` and `quantized::add_out` would share
+ * one. */
+static char *
+unique_c_name (const Operator *op, const char *name, GHashTable *c_names, GPtrArray *notes)
+{
+  char *unique = make_c_name (op->schema);
+  while (g_hash_table_contains (c_names, unique))
     {
-      xp_error_set (error, XP_ERROR_SCHEMA_SYNTAX, NULL,
-                    "%s:%d: two operators are called xp_%s in C; rename an overload", file->path,
-                    op->line, e.c_name);
-      done = FALSE;
+      char *longer = g_strconcat (unique, "_", NULL);
+      g_free (unique);
+      unique = longer;
+      note (notes, op, "%s is xp_%s in C, for another operator has the name without the last _",
+            name, unique);
     }
-  if (done)
+  g_hash_table_add (c_names, g_strdup (unique));
+  return unique;
+}
+
+static void
+emit_operator (GString *out, const Operator *op, GHashTable *c_names, GPtrArray *notes)
+{
+  Emission e = { .out = out, .op = op };
+  g_autofree char *name = xp_schema_operator_name (op->schema);
+  g_autofree char *reason = reason_to_skip (op->schema);
+  if (reason != NULL)
     {
-      emit_comment (&e);
-      emit_type (&e);
-      emit_adapter (&e);
-      emit_registration (&e);
-      emit_boxed (&e);
-      emit_caller (&e, false);
-      emit_caller (&e, true);
+      emit (&e, "/* No C for %s: %s. Register and call it boxed. */\n\n", name, reason);
+      note (notes, op, "no C for %s: %s", name, reason);
+      return;
     }
+  e.c_name = unique_c_name (op, name, c_names, notes);
+  e.names = g_ptr_array_new_with_free_func (g_free);
+  take_operator (&e);
+  emit_comment (&e);
+  emit_type (&e);
+  emit_adapter (&e);
+  emit_registration (&e);
+  emit_boxed (&e);
+  emit_caller (&e, false);
+  emit_default_caller (&e);
+  emit_caller (&e, true);
   g_free (e.c_name);
   g_ptr_array_unref (e.names);
-  return done;
 }
 
 char *
-header_write (const OperatorFile *file, GError **error)
+header_write (const OperatorFile *file, GPtrArray *notes)
 {
   g_autoptr (GHashTable) c_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autoptr (GString) out = g_string_new (NULL);
@@ -420,15 +496,16 @@ header_write (const OperatorFile *file, GError **error)
       " *\n"
       " * For each operator of the namespace %s: the type of its typed kernels, xp_impl_… to "
       "register\n"
-      " * one, a typed caller, and one that redispatches. A caller's results are (transfer full); "
-      "they\n"
-      " * are empty where it fails. The errors are those of xp_operator_call().\n"
+      " * one, a typed caller, one that leaves out arguments with defaults, and one that "
+      "redispatches.\n"
+      " * A caller's results are (transfer full); they are empty where it fails. The errors are "
+      "those of\n"
+      " * xp_operator_call().\n"
       " */\n"
       "#ifndef XP_OPS_%s_H\n#define XP_OPS_%s_H\n\n#include <crosspoint.h>\n\nG_BEGIN_DECLS\n\n",
       file->path, file->name_space, guard, guard);
   for (unsigned i = 0; i < file->operators->len; i++)
-    if (!emit_operator (out, file, file->operators->pdata[i], c_names, error))
-      return NULL;
+    emit_operator (out, file->operators->pdata[i], c_names, notes);
   g_string_append (out, "G_END_DECLS\n\n#endif\n");
   return g_string_free (g_steal_pointer (&out), FALSE);
 }

@@ -7,8 +7,14 @@
 #include "operators.h"
 #include "types.h"
 
-/* The header with callers and adapters. */
-char *header_write (const OperatorFile *file, GError **error);
+/* The default of an argument as C for its caller, with what it needs to be declared; NULL where it
+ * cannot be written in C. @name is the argument's own. */
+char *default_expression (const XpArgument *argument, const ArgumentType *type, const char *name,
+                          GString *declarations);
+
+/* The header with callers and adapters. Operators that C has no form for are left out; @notes gets
+ * a text for each, and for each that has another name than one would expect: `LINE: why`. */
+char *header_write (const OperatorFile *file, GPtrArray *notes);
 
 /* The C file that opens the rows: one XP_LIBRARY block. */
 char *rows_write (const OperatorFile *file);

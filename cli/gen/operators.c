@@ -25,6 +25,7 @@ operator_file_free (OperatorFile *file)
   g_free (file->path);
   g_free (file->name_space);
   g_ptr_array_unref (file->operators);
+  g_hash_table_unref (file->by_name);
   g_free (file);
 }
 
@@ -99,36 +100,18 @@ take_namespace (OperatorFile *file, const Operator *op, GError **error)
 }
 
 static gboolean
-check_unique (const OperatorFile *file, const Operator *op, GError **error)
+check_unique (const OperatorFile *file, Operator *op, GError **error)
 {
-  g_autofree char *name = xp_schema_operator_name (op->schema);
-  for (unsigned i = 0; i < file->operators->len; i++)
+  char *name = xp_schema_operator_name (op->schema);
+  const Operator *other = g_hash_table_lookup (file->by_name, name);
+  if (other == NULL)
     {
-      const Operator *other = file->operators->pdata[i];
-      g_autofree char *other_name = xp_schema_operator_name (other->schema);
-      if (other != op && strcmp (name, other_name) == 0)
-        {
-          g_autofree char *message = g_strdup_printf ("%s stands in line %d already", name,
-                                                      other->line);
-          return set_syntax (file, op->line, error, message);
-        }
+      g_hash_table_insert (file->by_name, name, op);
+      return TRUE;
     }
-  return TRUE;
-}
-
-static gboolean
-check_names (const OperatorFile *file, const Operator *op, GError **error)
-{
-  const XpSchema *schema = op->schema;
-  for (unsigned i = 0; i < schema->n_arguments; i++)
-    for (unsigned j = 0; j < i; j++)
-      if (strcmp (schema->arguments[i].name, schema->arguments[j].name) == 0)
-        {
-          g_autofree char *message = g_strdup_printf ("the argument '%s' is declared twice",
-                                                      schema->arguments[i].name);
-          return set_syntax (file, op->line, error, message);
-        }
-  return TRUE;
+  g_autofree char *message = g_strdup_printf ("%s stands in line %d already", name, other->line);
+  g_free (name);
+  return set_syntax (file, op->line, error, message);
 }
 
 static gboolean
@@ -146,7 +129,7 @@ take_line (OperatorFile *file, const char *line, int number, GError **error)
       return FALSE;
     }
   return take_rest (file, op, line + n, error) && take_namespace (file, op, error)
-         && check_unique (file, op, error) && check_names (file, op, error);
+         && check_unique (file, op, error);
 }
 
 OperatorFile *
@@ -163,6 +146,7 @@ operator_file_read (const char *path, const char *name, GError **error)
   g_autoptr (OperatorFile) file = g_new0 (OperatorFile, 1);
   file->path = g_strdup (name);
   file->operators = g_ptr_array_new_with_free_func (operator_free);
+  file->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_auto (GStrv) lines = g_strsplit (contents, "\n", -1);
   for (int i = 0; lines[i] != NULL; i++)
     {

@@ -21,6 +21,7 @@ typedef struct
   char *path;       /* as locations are to name it */
   char *name_space; /* that all operators share */
   GPtrArray *operators;
+  GHashTable *by_name;
 } OperatorFile;
 
 /* Reads a .ops file: a schema a line, then any number of `@tag`, then `-- description`; empty lines

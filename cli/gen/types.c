@@ -39,6 +39,8 @@ static const ArgumentType argument_types[] = {
   { "Device?", "const XpDevice *", "optional_device", "optional_device", "XpDevice", false },
   { "Generator", "XpGenerator *", "generator", "generator", NULL, false },
   { "Generator?", "XpGenerator *", "optional_generator", "generator", NULL, false },
+  /* Every other type: the value as a boxed call has it. */
+  { NULL, "XpValue ", "value", "value", NULL, false },
 };
 
 static const ResultType result_types[] = {
@@ -50,7 +52,34 @@ static const ResultType result_types[] = {
     NULL },
   { "Scalar", "XpValue ", "XP_TAG_NONE", "%s", "%s", "XP_NONE", "xp_value_clear (%s)",
     "%s->tag != XP_TAG_NONE" },
+  { "Tensor?", "XpTensor *", "XP_UNBOX_BY_SCHEMA", "%s.as.tensor", "xp_value_tensor (%s)", "NULL",
+    "g_clear_pointer (%s, xp_tensor_unref)", NULL },
+  { "ScalarType", "XpDType ", "XP_TAG_DTYPE", "(XpDType) %s.as.integer", "xp_value_dtype (%s)",
+    "(XpDType) 0", NULL, NULL },
+  { "Layout", "XpLayout ", "XP_TAG_LAYOUT", "(XpLayout) %s.as.integer", "xp_value_layout (%s)",
+    "(XpLayout) 0", NULL, NULL },
+  { "MemoryFormat", "XpMemoryFormat ", "XP_TAG_MEMORY_FORMAT", "(XpMemoryFormat) %s.as.integer",
+    "xp_value_memory_format (%s)", "(XpMemoryFormat) 0", NULL, NULL },
+  { "Device", "XpDevice ", "XP_TAG_DEVICE", "%s.as.device", "xp_value_device (%s)", "XP_CPU", NULL,
+    NULL },
 };
+
+static const ResultType list_result = { NULL,
+                                        "XpList *",
+                                        "XP_TAG_LIST",
+                                        "%s.as.list",
+                                        "xp_box_list (%s)",
+                                        "NULL",
+                                        "g_clear_pointer (%s, xp_list_unref)",
+                                        "*%s != NULL" };
+
+/* A value, which may be None or not. */
+static const ResultType value_result = {
+  NULL, "XpValue ", "XP_UNBOX_BY_SCHEMA",  "%s",
+  "%s", "XP_NONE",  "xp_value_clear (%s)", "%s->tag != XP_TAG_NONE"
+};
+static const ResultType value_or_none_result = { NULL, "XpValue ", "XP_UNBOX_BY_SCHEMA",  "%s",
+                                                 "%s", "XP_NONE",  "xp_value_clear (%s)", NULL };
 
 /* The type as a signature prints it: SymInt as int, without the size of a list. */
 static void
@@ -83,10 +112,18 @@ argument_type (const XpType *type)
 {
   g_autoptr (GString) name = g_string_new (NULL);
   append_canonical (name, type);
-  for (unsigned i = 0; i < XP_LENGTH (argument_types); i++)
-    if (strcmp (argument_types[i].schema, name->str) == 0)
-      return &argument_types[i];
-  return NULL;
+  const ArgumentType *found = argument_types;
+  while (found->schema != NULL && strcmp (found->schema, name->str) != 0)
+    found++;
+  return found;
+}
+
+bool
+type_has_tensors (const XpType *type)
+{
+  return type->kind == XP_TYPE_TENSOR
+         || ((type->kind == XP_TYPE_LIST || type->kind == XP_TYPE_OPTIONAL)
+             && type_has_tensors (type->elements[0]));
 }
 
 const ResultType *
@@ -97,5 +134,16 @@ result_type (const XpType *type)
   for (unsigned i = 0; i < XP_LENGTH (result_types); i++)
     if (strcmp (result_types[i].schema, name->str) == 0)
       return &result_types[i];
-  return NULL;
+  switch (type->kind)
+    {
+    case XP_TYPE_LIST:
+      return &list_result;
+    case XP_TYPE_OPTIONAL:
+    case XP_TYPE_ANY:
+    case XP_TYPE_NONE:
+    case XP_TYPE_VARIABLE:
+      return &value_or_none_result;
+    default:
+      return &value_result;
+    }
 }

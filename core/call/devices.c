@@ -4,15 +4,16 @@
  */
 #include "call/dispatch.h"
 
-static XpKeySet
-list_keys (XpValue value)
+#include <crosspoint/boxing.h>
+
+XpKeySet
+xp_keys_add_value (XpKeySet keys, XpValue value)
 {
-  XpKeySet keys = { 0, 0 };
   if (value.tag == XP_TAG_TENSOR)
-    keys = value.as.tensor->keys;
+    keys = xp_key_set_union (keys, value.as.tensor->keys);
   else if (value.tag == XP_TAG_LIST)
     for (size_t i = 0; i < xp_list_length (value.as.list); i++)
-      keys = xp_key_set_union (keys, list_keys (xp_list_get (value.as.list, i)));
+      keys = xp_keys_add_value (keys, xp_list_get (value.as.list, i));
   return keys;
 }
 
@@ -20,7 +21,7 @@ XpKeySet
 xp_argument_list_keys (const XpOperator *op, const XpValue *arguments, XpKeySet keys)
 {
   for (uint64_t bits = op->list_arguments; bits != 0; bits &= bits - 1)
-    keys = xp_key_set_union (keys, list_keys (arguments[__builtin_ctzll (bits)]));
+    keys = xp_keys_add_value (keys, arguments[__builtin_ctzll (bits)]);
   return keys;
 }
 

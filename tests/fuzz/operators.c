@@ -22,8 +22,9 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (file != NULL)
     {
       g_autofree char *rows = rows_write (file);
-      g_autofree char *header = header_write (file, &error);
-      if (rows == NULL || (header == NULL) != (error != NULL))
+      g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
+      g_autofree char *header = header_write (file, notes);
+      if (rows == NULL || header == NULL || error != NULL)
         abort ();
     }
   if (error != NULL && strstr (error->message, "fuzz.ops") == NULL

@@ -5,7 +5,8 @@
  *
  * In typed form an argument of a plain type is passed by value; an optional one as a pointer that
  * is NULL for None; a Scalar as an XpValue; a list as an array and its length; a text as a C
- * string.
+ * string; and whatever has no form of its own, such as a dict or a list of texts, as the borrowed
+ * XpValue that a boxed call has. A list is returned as an XpList, the rest as it is passed.
  */
 #ifndef XP_BOXING_H
 #define XP_BOXING_H
@@ -56,6 +57,13 @@ xp_unbox_optional_string (const XpValue *value, bool *good)
 {
   *good &= value->tag == XP_TAG_STRING || value->tag == XP_TAG_NONE;
   return value->tag == XP_TAG_STRING ? xp_string_text (value->as.string) : NULL;
+}
+
+/* Of a type without a form of its own. */
+static inline XpValue
+xp_unbox_value (const XpValue *value, G_GNUC_UNUSED bool *good)
+{
+  return *value;
 }
 
 static inline XpGenerator *
@@ -179,12 +187,15 @@ XP_PUBLIC XpStatus xp_unbox_failed (const XpCall *call, const XpValue *arguments
 XP_PUBLIC XP_COLD XpStatus xp_unbox_null (const XpOperator *op, const char *argument,
                                           GError **error);
 
+#define XP_UNBOX_BY_SCHEMA 0xff
+
 /**
  * xp_unbox_results:
  * @op: an operator
  * @status: what the call gave
  * @results: its results
- * @tags: (array): the %XpTag each must have; 0 lets any Scalar pass
+ * @tags: (array): the %XpTag each must have; 0 lets any Scalar pass, %XP_UNBOX_BY_SCHEMA what the
+ *   schema says
  * @error: return location for an error
  *
  * Checks what a boxed kernel has returned, before a typed caller takes it.
@@ -201,6 +212,19 @@ static inline XpValue
 xp_box_scalar (XpValue scalar)
 {
   return scalar;
+}
+
+static inline XpValue
+xp_box_value (XpValue value)
+{
+  return value;
+}
+
+/* A returned list; None for %NULL. */
+static inline XpValue
+xp_box_list (XpList *list)
+{
+  return list != NULL ? xp_value_list (list) : XP_NONE;
 }
 
 static inline XpValue
@@ -258,6 +282,15 @@ xp_keys_add_tensors (XpKeySet keys, XpTensors tensors)
     keys = xp_keys_add_tensor (keys, tensors.data[i]);
   return keys;
 }
+
+/**
+ * xp_keys_add_value:
+ * @keys: a key set
+ * @value: a value
+ *
+ * Returns: @keys and those of the tensors in @value, a tensor or a list, or a list of lists
+ */
+XP_PUBLIC XpKeySet xp_keys_add_value (XpKeySet keys, XpValue value);
 
 G_END_DECLS
 
