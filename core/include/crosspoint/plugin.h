@@ -118,7 +118,8 @@ XP_ENTRY_POINT_ gboolean xp_plugin_probe (GError **error);
  *
  * Optional, in the plugin: runs when its cells are gone and no call is inside, before the file is
  * unmapped, on a thread of its own. It frees what the plugin has allocated and joins its threads.
- * Where it does not return within the setting `unload-timeout`, the file stays mapped.
+ * Where it does not return within the setting `unload-timeout`, the file stays mapped. It may end
+ * its thread; a C++ exception that leaves it ends the process, and longjmp() may not leave it.
  */
 XP_ENTRY_POINT_ void xp_plugin_fini (void);
 
