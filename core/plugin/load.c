@@ -99,18 +99,23 @@ end_running (void)
   running = NULL;
 }
 
+static void
+end_fini (XpTransaction **transaction)
+{
+  end_running ();
+  xp_transaction_free (*transaction);
+}
+
 void
 xp_load_run_fini (XpPlugin *plugin)
 {
   if (plugin->fini == NULL)
     return;
-  /* What it registers is refused. */
-  XpTransaction *transaction = xp_transaction_new ();
+  /* What it registers is refused. It may end its thread. */
+  __attribute__ ((cleanup (end_fini))) XpTransaction *transaction = xp_transaction_new ();
   transaction->is_fini = true;
   begin_running (plugin, transaction);
   plugin->fini ();
-  end_running ();
-  xp_transaction_free (transaction);
 }
 
 static int

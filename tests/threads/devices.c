@@ -266,7 +266,8 @@ START_TEST (a_row_is_of_one_moment)
   GThread *thread = g_thread_new ("churn", churn_with_a_kernel, NULL);
   unsigned n_seen = 0;
   gint64 end = g_get_monotonic_time () + G_TIME_SPAN_SECOND;
-  while (g_get_monotonic_time () < end)
+  /* Longer where the other thread has not come to run. */
+  while (g_get_monotonic_time () < end + (n_seen == 0 ? 20 * G_TIME_SPAN_SECOND : 0))
     {
       XpRowInfo *info = xp_table_row ("op::foo");
       for (unsigned i = 0; i < info->n_registrations; i++, n_seen++)
