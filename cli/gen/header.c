@@ -439,21 +439,39 @@ note (GPtrArray *notes, const Operator *op, const char *format, ...)
   g_ptr_array_add (notes, g_strdup_printf ("%d: %s", op->line, text));
 }
 
-/* A name that no operator before has: `quantized::add.out` and `quantized::add_out` would share
- * one. */
+/* What follows on an operator's name in those of its callers. */
+static const char *const callers[] = { "", "_default", "_redispatch" };
+
+static bool
+has_clash (GHashTable *c_names, const char *name)
+{
+  for (unsigned i = 0; i < XP_LENGTH (callers); i++)
+    {
+      g_autofree char *caller = g_strconcat (name, callers[i], NULL);
+      if (g_hash_table_contains (c_names, caller))
+        return true;
+    }
+  return false;
+}
+
+/* A name whose callers no operator before has: `quantized::add.out` and `quantized::add_out` would
+ * share one. */
 static char *
 unique_c_name (const Operator *op, const char *name, GHashTable *c_names, GPtrArray *notes)
 {
   char *unique = make_c_name (op->schema);
-  while (g_hash_table_contains (c_names, unique))
+  bool is_another = false;
+  for (; has_clash (c_names, unique); is_another = true)
     {
       char *longer = g_strconcat (unique, "_", NULL);
       g_free (unique);
       unique = longer;
-      note (notes, op, "%s is xp_%s in C, for another operator has the name without the last _",
-            name, unique);
     }
-  g_hash_table_add (c_names, g_strdup (unique));
+  if (is_another)
+    note (notes, op, "%s is xp_%s in C, for another operator has the name without the last _", name,
+          unique);
+  for (unsigned i = 0; i < XP_LENGTH (callers); i++)
+    g_hash_table_add (c_names, g_strconcat (unique, callers[i], NULL));
   return unique;
 }
 

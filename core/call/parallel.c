@@ -176,15 +176,24 @@ xp_parallel_after_fork (void)
 
 /* --- What is public. --- */
 
+/* How many threads are of use: 1 without a division, for most loops are short. */
+static unsigned
+threads_for (uint64_t length, uint64_t grain, uint64_t *n_worth)
+{
+  if (length <= grain || is_inside)
+    return 1;
+  *n_worth = length / grain + (length % grain != 0);
+  return (unsigned) MIN (xp_num_threads (), *n_worth);
+}
+
 void
 xp_parallel_for (int64_t begin, int64_t end, int64_t grain, XpParallelFunction function, void *data)
 {
   g_return_if_fail (function != NULL && grain >= 1);
   if (begin >= end)
     return;
-  uint64_t length = (uint64_t) end - (uint64_t) begin;
-  uint64_t n_worth = length / (uint64_t) grain + (length % (uint64_t) grain != 0);
-  unsigned n_threads = is_inside || n_worth == 1 ? 1 : (unsigned) MIN (xp_num_threads (), n_worth);
+  uint64_t n_worth = 1;
+  unsigned n_threads = threads_for ((uint64_t) end - (uint64_t) begin, (uint64_t) grain, &n_worth);
   if (n_threads == 1)
     {
       function (begin, end, data);

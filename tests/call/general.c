@@ -93,21 +93,65 @@ make_arguments (XpValue *arguments)
   xp_list_unref (inner);
 }
 
-static void
-assert_general (XpList *list, XpValue text, XpTensor *maybe, XpDType dtype, XpDevice device)
+/* What calls::general gives. */
+typedef struct
 {
-  ck_assert_uint_eq (xp_list_length (list), 2);
-  ck_assert_ptr_eq (xp_list_tensors (list)[1], tensor);
-  ck_assert_str_eq (xp_string_text (text.as.string), "b");
-  ck_assert_ptr_eq (maybe, gives_maybe ? tensor : NULL);
-  ck_assert_int_eq (dtype, XP_BFLOAT16);
-  ck_assert (device.backend == XP_BACKEND_CUDA && device.index == 3);
+  XpList *list;
+  XpValue text;
+  XpTensor *maybe;
+  XpDType dtype;
+  XpDevice device;
+  XpValue remark;
+} Results;
+
+static XpStatus
+call_general (const XpValue *a, Results *r, GError **error)
+{
+  return xp_calls_general (a[0].as.tensor, a[1], a[2], a[3], a[4], a[5], &r->list, &r->text,
+                           &r->maybe, &r->dtype, &r->device, &r->remark, error);
 }
 
-/* Typed and boxed, from both sides. */
+static XpStatus
+call_general_default (const XpValue *a, Results *r, GError **error)
+{
+  return xp_calls_general_default (a[0].as.tensor, a[1], a[2], a[3], a[4], &r->list, &r->text,
+                                   &r->maybe, &r->dtype, &r->device, &r->remark, error);
+}
+
+static XpStatus
+call_general_boxed (const XpValue *a, Results *r, GError **error)
+{
+  XpValue results[6];
+  XpStatus status = xp_operator_call (operator_named ("calls::general"), a, results, error);
+  *r = (Results){ results[0].as.list,   results[1],
+                  results[2].as.tensor, (XpDType) results[3].as.integer,
+                  results[4].as.device, results[5] };
+  return status;
+}
+
+/* Looks at the results and gives them back. */
+static void
+take_results (Results *r)
+{
+  ck_assert_uint_eq (xp_list_length (r->list), 2);
+  ck_assert_ptr_eq (xp_list_tensors (r->list)[1], tensor);
+  ck_assert_str_eq (xp_string_text (r->text.as.string), "b");
+  ck_assert_ptr_eq (r->maybe, gives_maybe ? tensor : NULL);
+  ck_assert_int_eq (r->dtype, XP_BFLOAT16);
+  ck_assert (r->device.backend == XP_BACKEND_CUDA && r->device.index == 3);
+  ck_assert_int_eq (r->remark.tag, gives_maybe ? XP_TAG_STRING : XP_TAG_NONE);
+  xp_list_unref (r->list);
+  xp_value_clear (&r->text);
+  g_clear_pointer (&r->maybe, xp_tensor_unref);
+  xp_value_clear (&r->remark);
+}
+
+/* Typed and boxed, from both sides; the first call of a thread is boxed in any case. */
 START_TEST (typed_and_boxed)
 {
-  GError *error = NULL;
+  XpStatus (*const calls[]) (const XpValue *, Results *, GError **) = { call_general, call_general,
+                                                                        call_general_default,
+                                                                        call_general_boxed };
   bool is_typed = _i & 1;
   gives_maybe = _i & 2;
   gives_numbers = false;
@@ -115,37 +159,16 @@ START_TEST (typed_and_boxed)
     xp_impl_calls_general (cpu, typed_general);
   else
     implement (cpu, "general", boxed_general, 1);
-  XpValue arguments[6], results[6];
+  XpValue arguments[6];
   make_arguments (arguments);
-  XpList *list;
-  XpValue text;
-  XpTensor *maybe;
-  XpDType dtype;
-  XpDevice device;
-  XpValue remark;
-  xp_calls_general (tensor, arguments[1], arguments[2], arguments[3], arguments[4], arguments[5],
-                    &list, &text, &maybe, &dtype, &device, &remark, &error);
-  assert_no_error (error);
-  assert_general (list, text, maybe, dtype, device);
-  xp_list_unref (list);
-  ck_assert_int_eq (remark.tag, gives_maybe ? XP_TAG_STRING : XP_TAG_NONE);
-  xp_value_clear (&remark);
-  xp_value_clear (&text);
-  g_clear_pointer (&maybe, xp_tensor_unref);
-  xp_calls_general_default (tensor, arguments[1], arguments[2], arguments[3], arguments[4], &list,
-                            &text, &maybe, &dtype, &device, &remark, &error);
-  assert_no_error (error);
-  assert_general (list, text, maybe, dtype, device);
-  xp_list_unref (list);
-  ck_assert_int_eq (remark.tag, gives_maybe ? XP_TAG_STRING : XP_TAG_NONE);
-  xp_value_clear (&remark);
-  xp_value_clear (&text);
-  g_clear_pointer (&maybe, xp_tensor_unref);
-  xp_operator_call (operator_named ("calls::general"), arguments, results, &error);
-  assert_no_error (error);
-  assert_general (results[0].as.list, results[1], results[2].as.tensor,
-                  (XpDType) results[3].as.integer, results[4].as.device);
-  xp_values_clear (results, 6);
+  for (unsigned i = 0; i < XP_LENGTH (calls); i++)
+    {
+      Results results;
+      GError *error = NULL;
+      ck_assert_int_eq (calls[i](arguments, &results, &error), XP_OK);
+      assert_no_error (error);
+      take_results (&results);
+    }
   xp_values_clear (arguments, 6);
 }
 END_TEST
@@ -156,48 +179,36 @@ START_TEST (a_list_of_something_else)
   gives_numbers = true;
   gives_maybe = true;
   implement (cpu, "general", boxed_general, 1);
-  XpValue arguments[6], text;
+  XpValue arguments[6];
+  Results results;
   make_arguments (arguments);
-  XpList *list;
-  XpTensor *maybe;
-  XpDType dtype;
-  XpDevice device;
-  XpValue remark;
-  xp_calls_general (tensor, arguments[1], arguments[2], arguments[3], arguments[4], arguments[5],
-                    &list, &text, &maybe, &dtype, &device, &remark, &error);
+  ck_assert_int_eq (call_general (arguments, &results, &error), XP_FAILED);
   assert_error (error, XP_ERROR_INTERNAL, "as result 0, where its schema says Tensor[]");
-  ck_assert (list == NULL && text.tag == XP_TAG_NONE && maybe == NULL);
+  ck_assert (results.list == NULL && results.text.tag == XP_TAG_NONE && results.maybe == NULL);
   xp_values_clear (arguments, 6);
 }
 END_TEST
 
 START_TEST (tensors_in_nested_lists_decide)
 {
-  XpLibrary *meta = impl_new ("calls", "Meta");
-  xp_impl_calls_general (meta, typed_general);
   xp_impl_calls_general (cpu, typed_general);
   gives_numbers = gives_maybe = false;
-  GError *error = NULL;
-  XpTensor *on_cpu = tensor;
-  XpValue arguments[6], text;
-  tensor = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CUDA);
+  XpValue arguments[6];
+  Results results;
   make_arguments (arguments);
-  XpList *list;
-  XpTensor *maybe;
-  XpDType dtype;
-  XpDevice device;
-  XpValue remark;
-  /* The first call of a thread is boxed. */
-  for (unsigned i = 0; i < 2; i++)
-    {
-      xp_calls_general (on_cpu, arguments[1], arguments[2], arguments[3], arguments[4],
-                        arguments[5], &list, &text, &maybe, &dtype, &device, &remark, &error);
-      assert_error (error, XP_ERROR_DEVICE_MISMATCH, "nested");
-    }
+  call_general (arguments, &results, NULL); /* the first of this thread, boxed */
+  take_results (&results);
+  XpTensor *on_cuda = tensor_of (XP_FUNCTIONALITY_Dense, XP_BACKEND_CUDA);
+  XpList *inner = xp_list_new_tensor (&on_cuda, 1);
+  XpValue list = xp_value_list (inner);
+  xp_value_clear (&arguments[4]);
+  arguments[4] = xp_value_list (xp_list_new (&list, 1));
+  GError *error = NULL;
+  ck_assert_int_eq (call_general (arguments, &results, &error), XP_FAILED);
+  assert_error (error, XP_ERROR_DEVICE_MISMATCH, "nested");
   xp_values_clear (arguments, 6);
-  xp_tensor_unref (tensor);
-  tensor = on_cpu;
-  xp_library_free (meta);
+  xp_list_unref (inner);
+  xp_tensor_unref (on_cuda);
 }
 END_TEST
 
