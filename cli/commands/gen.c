@@ -46,14 +46,16 @@ command_gen (const Settings *settings, char **arguments)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *name = location_name (arguments[0]);
-  g_autoptr (OperatorFile) file = operator_file_read (arguments[0], name, &error);
+  g_autoptr (XpSchemaFile) file = xp_schema_file_read (arguments[0], name, NULL, &error);
+  g_autofree char *name_space = file != NULL ? name_space_of_file (file, &error) : NULL;
   g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
   gboolean done = FALSE;
-  if (file != NULL)
+  if (name_space != NULL)
     {
-      g_autofree char *output = g_strdup_printf (rows ? "%s_rows.c" : "%s.h", file->name_space);
-      done = write_file (directory != NULL ? directory : ".", output,
-                         rows ? rows_write (file) : header_write (file, notes), &error);
+      g_autofree char *output = g_strdup_printf (rows ? "%s_rows.c" : "%s.h", name_space);
+      done = write_file (
+          directory != NULL ? directory : ".", output,
+          rows ? rows_write (file, name_space) : header_write (file, name_space, notes), &error);
     }
   for (unsigned i = 0; i < notes->len; i++)
     g_printerr ("%s:%s\n", name, (char *) notes->pdata[i]);

@@ -29,7 +29,7 @@ typedef struct
 typedef struct
 {
   GString *out;
-  const Operator *op;
+  const XpSchemaLine *op;
   char *c_name; /* aten_add_Tensor */
   GPtrArray *names;
   Argument arguments[MOST_ARGUMENTS];
@@ -430,7 +430,7 @@ reason_to_skip (const XpSchema *schema)
 
 G_GNUC_PRINTF (3, 4)
 static void
-note (GPtrArray *notes, const Operator *op, const char *format, ...)
+note (GPtrArray *notes, const XpSchemaLine *op, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
@@ -457,7 +457,7 @@ has_clash (GHashTable *c_names, const char *name)
 /* A name whose callers no operator before has: `quantized::add.out` and `quantized::add_out` would
  * share one. */
 static char *
-unique_c_name (const Operator *op, const char *name, GHashTable *c_names, GPtrArray *notes)
+unique_c_name (const XpSchemaLine *op, const char *name, GHashTable *c_names, GPtrArray *notes)
 {
   char *unique = make_c_name (op->schema);
   bool is_another = false;
@@ -476,7 +476,7 @@ unique_c_name (const Operator *op, const char *name, GHashTable *c_names, GPtrAr
 }
 
 static void
-emit_operator (GString *out, const Operator *op, GHashTable *c_names, GPtrArray *notes)
+emit_operator (GString *out, const XpSchemaLine *op, GHashTable *c_names, GPtrArray *notes)
 {
   Emission e = { .out = out, .op = op };
   g_autofree char *name = xp_schema_operator_name (op->schema);
@@ -503,11 +503,11 @@ emit_operator (GString *out, const Operator *op, GHashTable *c_names, GPtrArray 
 }
 
 char *
-header_write (const OperatorFile *file, GPtrArray *notes)
+header_write (const XpSchemaFile *file, const char *name_space, GPtrArray *notes)
 {
   g_autoptr (GHashTable) c_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autofree char *guard = g_ascii_strup (file->name_space, -1);
+  g_autofree char *guard = g_ascii_strup (name_space, -1);
   g_string_append_printf (
       out,
       "/* Made by `crosspoint gen` from %s. Do not edit.\n"
@@ -521,9 +521,9 @@ header_write (const OperatorFile *file, GPtrArray *notes)
       " * xp_operator_call().\n"
       " */\n"
       "#ifndef XP_OPS_%s_H\n#define XP_OPS_%s_H\n\n#include <crosspoint.h>\n\nG_BEGIN_DECLS\n\n",
-      file->path, file->name_space, guard, guard);
-  for (unsigned i = 0; i < file->operators->len; i++)
-    emit_operator (out, file->operators->pdata[i], c_names, notes);
+      file->path, name_space, guard, guard);
+  for (size_t i = 0; i < file->n_lines; i++)
+    emit_operator (out, file->lines[i], c_names, notes);
   g_string_append (out, "G_END_DECLS\n\n#endif\n");
   return g_string_free (g_steal_pointer (&out), FALSE);
 }

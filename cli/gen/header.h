@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "operators.h"
 #include "types.h"
 
 /* The default of an argument as C for its caller, with what it needs to be declared; NULL where it
@@ -14,7 +13,10 @@ char *default_expression (const XpArgument *argument, const ArgumentType *type, 
 
 /* The header with callers and adapters. Operators that C has no form for are left out; @notes gets
  * a text for each, and for each that has another name than one would expect: `LINE: why`. */
-char *header_write (const OperatorFile *file, GPtrArray *notes);
+char *header_write (const XpSchemaFile *file, const char *name_space, GPtrArray *notes);
 
 /* The C file that opens the rows: one XP_LIBRARY block. */
-char *rows_write (const OperatorFile *file);
+char *rows_write (const XpSchemaFile *file, const char *name_space);
+
+/* The namespace of all operators of a file; SCHEMA_SYNTAX where there are none, or several. */
+char *name_space_of_file (const XpSchemaFile *file, GError **error);

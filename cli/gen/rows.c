@@ -15,7 +15,7 @@ literal (const char *text)
 }
 
 char *
-rows_write (const OperatorFile *file)
+rows_write (const XpSchemaFile *file, const char *name_space)
 {
   GString *out = g_string_new (NULL);
   g_string_append_printf (out,
@@ -29,10 +29,10 @@ rows_write (const OperatorFile *file)
                           "    description_text,              XP_ALIAS_ANALYSIS_FROM_SCHEMA, \\\n"
                           "    line_number,                   \"%s\" }\n\n"
                           "static const XpDefinition rows[] = {\n",
-                          file->path, file->name_space, file->path);
-  for (unsigned i = 0; i < file->operators->len; i++)
+                          file->path, name_space, file->path);
+  for (size_t i = 0; i < file->n_lines; i++)
     {
-      const Operator *op = file->operators->pdata[i];
+      const XpSchemaLine *op = file->lines[i];
       g_autofree char *text = literal (op->text);
       g_autofree char *tags = literal (op->tags);
       g_autofree char *description = literal (op->description);
@@ -45,6 +45,6 @@ rows_write (const OperatorFile *file)
                           "  for (unsigned i = 0; i < XP_LENGTH (rows); i++)\n"
                           "    xp_library_def (m, &rows[i], NULL);\n"
                           "}\n",
-                          file->name_space);
+                          name_space);
   return g_string_free (out, FALSE);
 }

@@ -21,6 +21,7 @@
 #include <crosspoint/preference.h>
 #include <crosspoint/scan.h>
 #include <crosspoint/schema.h>
+#include <crosspoint/schema_file.h>
 #include <crosspoint/settings.h>
 #include <crosspoint/table.h>
 #include <crosspoint/tensor.h>

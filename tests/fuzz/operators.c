@@ -17,13 +17,18 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   g_autoptr (GError) error = NULL;
   int fd;
   g_autofree char *path = fuzz_file (data, size, &fd);
-  g_autoptr (OperatorFile) file = operator_file_read (path, "fuzz.ops", &error);
+  g_autoptr (XpSchemaFile) file = xp_schema_file_read (path, "fuzz.ops", NULL, &error);
+  g_autoptr (GPtrArray) mistakes = g_ptr_array_new_with_free_func ((GDestroyNotify) g_error_free);
+  g_autoptr (XpSchemaFile) all = xp_schema_file_read (path, "fuzz.ops", mistakes, NULL);
   close (fd);
-  if (file != NULL)
+  if (all != NULL && (file == NULL) != (mistakes->len > 0))
+    abort ();
+  g_autofree char *name_space = file != NULL ? name_space_of_file (file, &error) : NULL;
+  if (name_space != NULL)
     {
-      g_autofree char *rows = rows_write (file);
+      g_autofree char *rows = rows_write (file, name_space);
       g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
-      g_autofree char *header = header_write (file, notes);
+      g_autofree char *header = header_write (file, name_space, notes);
       if (rows == NULL || header == NULL || error != NULL)
         abort ();
     }
