@@ -555,6 +555,15 @@ after_fork_in_child (void)
   xp_listeners_after_fork ();
   xp_parallel_after_fork ();
   after_fork ();
+  /* How far that thread had come nobody knows, so fini is not run a second time. */
+  for (XpPlugin *plugin = xp_plugin_records (); plugin != NULL; plugin = plugin->next)
+    if (plugin->runs_fini)
+      {
+        plugin->runs_fini = false;
+        xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED,
+                             "its fini ran in another thread when this process was forked, so its "
+                             "file stays mapped; a load of it opens a new copy");
+      }
 }
 
 void

@@ -27,6 +27,7 @@ struct XpPlugin
   bool is_foreign;              /* came in another way than through xp_plugin_load() */
   const XpLinkedPlugin *linked; /* where it is linked statically into its file */
   bool is_being_left;           /* somebody waits for the threads inside, and will close it */
+  bool runs_fini;               /* on a thread that a child of a fork does not have */
   dev_t device;
   ino_t inode;
   off_t size;

@@ -114,11 +114,11 @@ run_fini (XpPlugin *plugin, double seconds)
 {
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING,
                        "its fini runs; unloading goes on when that returns");
-  plugin->is_being_left = true;
+  plugin->is_being_left = plugin->runs_fini = plugin->fini != NULL;
   xp_load_unlock ();
   bool has_ended = xp_fini_run (plugin, seconds);
   xp_load_lock ();
-  plugin->is_being_left = false;
+  plugin->is_being_left = plugin->runs_fini = false;
   return has_ended;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "plugin/fixtures.h"
 
+#include <sys/wait.h>
+
 #include <stdlib.h>
 
 static unsigned
@@ -57,6 +59,13 @@ unload_in_thread (void *plugin)
   return NULL;
 }
 
+static bool
+runs_its_fini (XpPlugin *plugin)
+{
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+  return g_str_has_prefix (info->reason, "its fini runs");
+}
+
 /* Others load and unload while it runs. */
 START_TEST (a_fini_holds_nobody_up)
 {
@@ -75,6 +84,38 @@ START_TEST (a_fini_holds_nobody_up)
   g_thread_join (thread);
   assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
   unload (second);
+  folder_remove (folder);
+}
+END_TEST
+
+/* In a child its thread is not there: it is not run again, and nobody waits for it. */
+START_TEST (a_fini_and_a_fork)
+{
+  GError *error = NULL;
+  int status;
+  char *folder = folder_new ();
+  g_autofree char *go = g_build_filename (folder, "go", NULL);
+  g_autofree char *first = fixture_path ("first");
+  g_setenv ("FIXTURE_GO", go, TRUE);
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("blocks_fini");
+  GThread *thread = g_thread_new ("unload", unload_in_thread, plugin);
+  while (xp_plugin_state (plugin) != XP_PLUGIN_DRAINING || !runs_its_fini (plugin))
+    g_usleep (1000);
+  pid_t child = fork ();
+  if (child == 0)
+    {
+      alarm (5); /* less than unload-timeout */
+      if (xp_plugin_state (plugin) != XP_PLUGIN_RETIRED || xp_plugin_load (first, &error) == NULL
+          || call_number ("fixture::number", &error) != 1)
+        _exit (1);
+      _exit (0);
+    }
+  ck_assert_int_eq (waitpid (child, &status, 0), child);
+  ck_assert_msg (WIFEXITED (status) && WEXITSTATUS (status) == 0, "status %d", status);
+  ck_assert (g_file_set_contents (go, "", 0, NULL));
+  g_thread_join (thread);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
   folder_remove (folder);
 }
 END_TEST
@@ -209,6 +250,7 @@ main (void)
   tcase_set_timeout (tests, 30);
   tcase_add_test (tests, pain_12_a_fini_that_blocks);
   tcase_add_test (tests, a_fini_holds_nobody_up);
+  tcase_add_test (tests, a_fini_and_a_fork);
   tcase_add_test (tests, a_thread_that_is_left);
   tcase_add_test (tests, a_thread_that_fini_joins);
   tcase_add_test (tests, a_fini_that_ends_its_thread);
