@@ -80,6 +80,46 @@ assert_stale (const char *op, const XpValue *arguments, const char *part)
   assert_error (error, XP_ERROR_STALE_DEVICE, part);
 }
 
+/* Reports, test 32. */
+START_TEST (a_name_that_comes_back_is_another_device)
+{
+  g_autoptr (XpLibrary) rows = fragment_new ("t");
+  define (rows, "id(Tensor x) -> Tensor");
+  XpLibrary *blocks[16];
+  XpTensor *tensors[16];
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("dev%u", i);
+      tensors[i] = tensor_of (XP_FUNCTIONALITY_Dense, registered (name));
+      blocks[i] = impl_new ("t", name);
+      record_at (blocks[i], "id", (int) i);
+    }
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    ck_assert_int_eq (line_called ("t::id", tensors[i]), (int) i);
+  /* Its owner gets the same one; of others, see plugin/devices.c: a_failed_load_leaves_no_device.
+   */
+  ck_assert_int_eq (registered ("dev0"), xp_tensor_device (tensors[0]).backend);
+
+  xp_library_free (blocks[3]);
+  unregister ("dev3");
+  XpValue old = xp_value_tensor (tensors[3]);
+  assert_stale ("t::id", &old, "is on the device 'dev3', which is gone");
+  g_autoptr (XpTensor) fresh = tensor_of (XP_FUNCTIONALITY_Dense, registered ("dev3"));
+  blocks[3] = impl_new ("t", "dev3");
+  record_at (blocks[3], "id", 99);
+  ck_assert_int_eq (line_called ("t::id", fresh), 99);
+  assert_stale ("t::id", &old, "is on the device 'dev3', which is gone");
+  for (unsigned i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      if (i != 3)
+        ck_assert_int_eq (line_called ("t::id", tensors[i]), (int) i);
+      xp_library_free (blocks[i]);
+      xp_tensor_unref (tensors[i]);
+    }
+  assert_table_is_sound ();
+}
+END_TEST
+
 START_TEST (every_kind_of_call_is_told)
 {
   g_autoptr (XpLibrary) rows = fragment_new ("op");
@@ -395,6 +435,7 @@ make_suite (void)
   TCase *devices = tcase_create ("devices");
   tcase_set_timeout (devices, 30);
   tcase_add_test (devices, forty_at_once);
+  tcase_add_test (devices, a_name_that_comes_back_is_another_device);
   tcase_add_test (devices, every_kind_of_call_is_told);
   tcase_add_test (devices, a_tombstone_is_free_when_its_last_tensor_dies);
   tcase_add_test (devices, a_block_outlives_its_device);
