@@ -235,7 +235,15 @@ START_TEST (through_calls_and_guards)
 }
 END_TEST
 
-/* --- Through a handle, and then the unloading. --- */
+/* --- Through a plugin, and then the unloading. --- */
+
+static void
+call_run (G_GNUC_UNUSED void *data)
+{
+  const XpValue arguments[] = { xp_value_tensor (tensor), xp_value_int (0), xp_value_int (0) };
+  call_named ("fixture::run", arguments, NULL);
+  ck_abort_msg ("the call returned");
+}
 
 START_TEST (through_a_plugin_that_is_unloaded)
 {
@@ -251,6 +259,25 @@ START_TEST (through_a_plugin_that_is_unloaded)
   ck_assert_int_lt (g_get_monotonic_time () - before, 5000000);
   assert_state (first, XP_PLUGIN_UNLOADED, NULL);
   xp_kernel_handle_unref (handle);
+}
+END_TEST
+
+/* What throws is the plugin's own code, whose frames have objects to destroy. */
+START_TEST (a_plugin_that_throws)
+{
+  Balance balance;
+  load_fixture ("rows");
+  XpPlugin *plugin = load_fixture ("cpp_throws");
+  begin_balance (&balance);
+  for (unsigned i = 0; i < 3; i++)
+    {
+      ck_assert_int_eq (catch_number (call_run, NULL), 17);
+      check_balance (&balance);
+    }
+  assert_number (7);
+  unload (plugin);
+  assert_state (plugin, XP_PLUGIN_UNLOADED, NULL);
+  ck_assert (!is_mapped ("-cpp_throws.so"));
 }
 END_TEST
 
@@ -306,6 +333,7 @@ main (void)
   tcase_add_checked_fixture (tests, set_up, tear_down);
   tcase_add_loop_test (tests, through_calls_and_guards, 0, 2 * N_ENDS);
   tcase_add_loop_test (tests, through_a_plugin_that_is_unloaded, 0, N_ENDS);
+  tcase_add_test (tests, a_plugin_that_throws);
   tcase_add_test (tests, a_boxed_list_is_freed);
   suite_add_tcase (suite, tests);
   tcase_set_timeout (tests, 60);
