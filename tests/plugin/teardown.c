@@ -5,6 +5,7 @@
  * ends a child, which says by a byte in a pipe how far it came.
  */
 #include "plugin/fixtures.h"
+#include "plugin/uses.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -28,39 +29,22 @@ say (char step)
     _exit (9);
 }
 
-/* Fails the child unless there is either an answer or an error; it has no Check to tell. */
-static void
-expect_answer (bool answered, GError **error)
-{
-  if (answered != (*error == NULL))
-    _exit (8);
-  g_clear_error (error);
-}
-
+/* Fails the child unless each use has either an answer or an error; it has no Check to tell. */
 static void
 use_everything (void)
 {
-  GError *error = NULL;
-  XpTensor *tensor = xp_tensor_new (XP_FLOAT32, XP_INTS (2), XP_CPU, &error);
-  expect_answer (tensor != NULL, &error);
-  g_clear_pointer (&tensor, xp_tensor_unref);
-  int64_t number = call_number ("fixture::number", &error);
-  expect_answer (number != -1, &error);
-  expect_answer (xp_operator_get ("fixture::number", &error) != NULL, &error);
-  expect_answer (xp_operator_get ("fixture::absent", &error) != NULL, &error);
-  g_free (xp_table_dump ("fixture::number"));
-  g_free (xp_setting_get ("load"));
-  xp_plugin_info_free (xp_plugin_info (first));
-  xp_plugin_find ("first");
-  XpPlugin *second = xp_plugin_load (other_path, &error);
-  expect_answer (second != NULL, &error);
-  if (second != NULL)
-    expect_answer (xp_plugin_unload (second, &error), &error);
-  XpPlugin *next = xp_plugin_swap (first, other_path, XP_SWAP_STRICT, NULL, &error);
-  expect_answer (next != NULL, &error);
-  if (next != NULL)
-    expect_answer (xp_plugin_undo (0, NULL, NULL, &error), &error);
-  expect_answer (xp_table_check (&error), &error);
+  const Subject subject = { first, other_path };
+  for (const Use *use = uses; use->name != NULL; use++)
+    {
+      GError *error = NULL;
+      if (use->use (&subject, &error) != (error == NULL))
+        {
+          fprintf (stderr, "use of %s: %s\n", use->name,
+                   error != NULL ? error->message : "neither an answer nor an error");
+          _exit (8);
+        }
+      g_clear_error (&error);
+    }
 }
 
 static void
@@ -100,23 +84,28 @@ end_at_last (void)
   last_to_run = use_at_last;
 }
 
+/* A round of uses takes some milliseconds: the end comes in another one each time. */
+static unsigned long delay;
+
 static void
 end_under_thread (void)
 {
   g_thread_new ("lives on", use_always, NULL);
-  g_usleep (2000);
+  g_usleep (delay);
 }
 
 static const struct
 {
   void (*prepare) (void);
-  const char *steps; /* what the child says */
+  const char *steps;   /* what the child says */
+  unsigned long delay; /* in microseconds */
 } ends[] = {
-  { end_at_exit, "e" },
+  { end_at_exit, "e", 0 },
 #ifndef __SANITIZE_ADDRESS__ /* its library is gone by then, and a load would begin it anew */
-  { end_at_last, "l" },
+  { end_at_last, "l", 0 },
 #endif
-  { end_under_thread, "" },
+  { end_under_thread, "", 500 },  { end_under_thread, "", 2000 },  { end_under_thread, "", 4500 },
+  { end_under_thread, "", 7000 }, { end_under_thread, "", 20000 },
 };
 
 static bool
@@ -153,6 +142,7 @@ START_TEST (answers_while_the_process_ends)
       alarm (CHILD_SECONDS); /* one that hangs is killed */
       signal (SIGALRM, SIG_DFL);
       load_all ();
+      delay = ends[_i].delay;
       ends[_i].prepare ();
       exit (0);
     }
