@@ -102,6 +102,18 @@ START_TEST (interposable)
 }
 END_TEST
 
+/* What a plugin exports, as each does with its entry points, nobody finds who asks for the name. */
+START_TEST (local)
+{
+  load_fixture ("rows");
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (load_fixture ("first"));
+  void *handle = dlopen (info->mapped_path, RTLD_NOW | RTLD_NOLOAD);
+  ck_assert_ptr_nonnull (dlsym (handle, "xp_plugin_fini"));
+  ck_assert_ptr_null (dlsym (RTLD_DEFAULT, "xp_plugin_fini"));
+  dlclose (handle);
+}
+END_TEST
+
 /* Loaded, opened, changed and loaded again: another file, other globals. */
 START_TEST (private_copies)
 {
@@ -170,6 +182,7 @@ main (void)
       tcase_add_loop_test (tests, test_25_symbols_of_two_libraries, 0, 2);
       tcase_add_loop_test (tests, pain_15_symbol_clash_of_two_libraries, 0, 2);
       tcase_add_test (tests, interposable);
+      tcase_add_test (tests, local);
       tcase_add_test (tests, private_copies);
       if (MAY_PRELOAD)
         tcase_add_test (tests, pain_16_no_deepbind);
