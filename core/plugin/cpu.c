@@ -149,13 +149,16 @@ xp_cpu_check (const XpPluginInfo *info, GError **error)
       if (culprit == NULL)
         continue;
       bool is_part = strcmp (culprit, name) != 0;
-      xp_error_set (error, XP_ERROR_MISSING_CPU_FEATURE, &(XpErrorDetails){ .plugin = info->name },
-                    "%s needs the CPU feature %s%s%s, which %s", info->path, name,
-                    is_part ? ", and so " : "", is_part ? culprit : "",
-                    masked ? "the setting cpu-features takes away"
-                    : xp_cpu_knows (name)
-                        ? "this machine does not offer: use a variant built for it"
-                        : "this version of crosspoint does not know");
+      xp_error_set (
+          error, XP_ERROR_MISSING_CPU_FEATURE, &(XpErrorDetails){ .plugin = info->name },
+          "%s needs the CPU feature %s%s%s, which %s", info->path, name, is_part ? ", and so " : "",
+          is_part ? culprit : "",
+          masked ? "the setting cpu-features takes away: take that out, or use a variant that "
+                   "needs less"
+          : xp_cpu_knows (name)
+              ? "this machine does not offer: use a variant built for it"
+              : "this version of crosspoint does not know: use a later one, or a variant that "
+                "needs less");
       return FALSE;
     }
   return TRUE;

@@ -136,7 +136,8 @@ pass_over (XpPluginInfo *info)
     return;
   info->state = XP_PLUGIN_PASSED_OVER;
   if (is_for_here)
-    info->reason = g_strdup_printf ("this machine runs %s, which is better", best);
+    info->reason = g_strdup_printf (
+        "this machine runs %s, which is better; load this one by its path", best);
 }
 
 static XpPluginInfo *

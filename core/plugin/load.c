@@ -125,15 +125,17 @@ open_file (const char *path, struct stat *status, GError **error)
   int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || fstat (fd, status) != 0)
     {
-      xp_error_set (error, XP_ERROR_FILE_IO, &details, "%s cannot be opened: %s", path,
+      xp_error_set (error, XP_ERROR_FILE_IO, &details,
+                    "%s cannot be opened: %s; check the path and its permissions", path,
                     g_strerror (errno));
       if (fd >= 0)
         close (fd);
       return -1;
     }
   if (!S_ISREG (status->st_mode))
-    xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &details,
-                  "%s is no plugin: it is not a regular file", path);
+    xp_error_set (
+        error, XP_ERROR_NOT_A_PLUGIN, &details,
+        "%s is no plugin: it is not a regular file; name the file itself, or a link to it", path);
   else if (xp_file_is_trusted (path, status, error))
     return fd;
   close (fd);
@@ -273,7 +275,9 @@ probe (XpPlugin *plugin, XpTransaction *transaction, GError **error)
   if (!suitable)
     xp_error_set (error, XP_ERROR_UNSUITABLE, &(XpErrorDetails){ .plugin = plugin->owner.name },
                   "%s: unsuitable: %s", plugin->owner.name,
-                  reason != NULL ? reason->message : "its probe gave no reason");
+                  reason != NULL ? reason->message
+                                 : "its probe gave no reason; xp_plugin_probe() is to set an error "
+                                   "that says what it needs");
   g_clear_error (&reason);
   return suitable;
 }

@@ -149,7 +149,9 @@ take_text (Reading *reading, const char *text, const char *path, GError **error)
           }
       }
   if (info->name != NULL && !name_is_well_formed (info->name))
-    return set_invalid (path, error, "the name has other characters than letters, digits, _ - .");
+    return set_invalid (path, error,
+                        "the name has other characters than letters, digits, _ - ., more than 64 "
+                        "of them, none, or begins with a dot");
   if (n == strlen ("abi") && strncmp (text, "abi", n) == 0)
     return take_abi (info, value, path, error);
   if (n == strlen ("priority") && strncmp (text, "priority", n) == 0)
@@ -190,7 +192,10 @@ take_record (Reading *reading, const char *bytes, size_t n, const char *path, GE
       if (!g_utf8_validate (text, -1, NULL))
         return set_invalid (path, error, "it is not UTF-8");
       if (++reading->n_texts > MOST_TEXTS)
-        return set_invalid (path, error, "it has too many texts");
+        {
+          g_autofree char *what = g_strdup_printf ("it has more than %d texts", MOST_TEXTS);
+          return set_invalid (path, error, what);
+        }
       if (!take_text (reading, text, path, error))
         return false;
     }
@@ -396,8 +401,10 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
   if (elf == NULL || elf_kind (elf) != ELF_K_ELF || gelf_getehdr (elf, &header) == NULL
       || (header.e_type != ET_DYN && (header.e_type != ET_EXEC || reading->linked == NULL)))
     {
-      xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
-                    "%s is no plugin: it is not a shared object", path);
+      xp_error_set (
+          error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+          "%s is no plugin: it is not a shared object; name a file that is built as one, NAME.so",
+          path);
       return false;
     }
   const char *machine = NULL;

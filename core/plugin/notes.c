@@ -85,10 +85,12 @@ xp_notes_read (const char *path, const XpLinkedPlugin *linked, struct stat *stat
   int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || fstat (fd, status) != 0)
     xp_error_set (error, XP_ERROR_FILE_IO, &(XpErrorDetails){ .plugin = (char *) path },
-                  "%s cannot be opened: %s", path, g_strerror (errno));
+                  "%s cannot be opened: %s; check the path and its permissions", path,
+                  g_strerror (errno));
   else if (!S_ISREG (status->st_mode))
-    xp_error_set (error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
-                  "%s is no plugin: it is not a regular file", path);
+    xp_error_set (
+        error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = (char *) path },
+        "%s is no plugin: it is not a regular file; name the file itself, or a link to it", path);
   else
     {
       info = xp_note_read (fd, path, linked, &local);

@@ -144,7 +144,8 @@ close_plugin (XpPlugin *plugin, GError **error)
   if (plugin->note->resident != NULL)
     {
       /* Its blocks are kept, for its constructors will not run again. */
-      reason = g_strdup_printf ("its file stays mapped: %s", plugin->note->resident);
+      reason = g_strdup_printf ("its file stays mapped: %s; a load of it takes that one again",
+                                plugin->note->resident);
       xp_plugin_set_state (plugin, XP_PLUGIN_RETIRED, reason);
       return TRUE;
     }

@@ -195,9 +195,10 @@ add_others (void)
   char *nowhere = place ("nowhere"), *device = place ("device"), *writable = place ("writable");
   ck_assert_int_eq (symlink (loop, loop), 0);
   expect (loop, XP_PLUGIN_REJECTED, "FILE_IO",
-          "cannot be opened: Too many levels of symbolic links");
+          "cannot be opened: Too many levels of symbolic links; check the path");
   ck_assert_int_eq (mkfifo (fifo, 0700), 0);
-  expect (fifo, XP_PLUGIN_REJECTED, "NOT_A_PLUGIN", "it is not a regular file");
+  expect (fifo, XP_PLUGIN_REJECTED, "NOT_A_PLUGIN",
+          "it is not a regular file; name the file itself");
   ck_assert_int_eq (mkdir (folder, 0700), 0);
   expect (folder, XP_PLUGIN_REJECTED, "NOT_A_PLUGIN", "it is not a regular file");
   ck_assert_int_eq (symlink ("/nowhere/at/all.so", nowhere), 0);
@@ -283,7 +284,7 @@ START_TEST (forty_bad_files)
   g_autofree char *mark = g_build_filename (scan_cache, "mark", NULL);
   g_setenv ("CROSSPOINT_SCAN_TIMEOUT", HANG_SECONDS, TRUE);
   g_setenv ("FIXTURE_MARK", mark, TRUE);
-  add_text ("text", "text\n", 5, "it is not a shared object");
+  add_text ("text", "text\n", 5, "it is not a shared object; name a file that is built as one");
   add_text ("empty", "", 0, "it is not a shared object");
   add_text ("zeros", "\0\0\0\0\0\0\0\0", 8, "it is not a shared object");
   add_cuts ();
@@ -348,7 +349,8 @@ START_TEST (without_permission)
   g_autoptr (XpPluginInfo) info = scan_one (path, XP_SCAN_NEW);
   if (getuid () == 0)
     ck_assert_int_eq (seteuid (0), 0);
-  assert_found (info, XP_PLUGIN_REJECTED, "cannot be opened: Permission denied");
+  assert_found (info, XP_PLUGIN_REJECTED,
+                "cannot be opened: Permission denied; check the path and its permissions");
   ck_assert_str_eq (info->error, "FILE_IO");
 }
 END_TEST

@@ -165,6 +165,8 @@ static const struct
   { "demanding", XP_ERROR_MISSING_CPU_FEATURE, "no-such-feature", "rejected" },
   { "needy", XP_ERROR_MISSING_REQUIREMENT, "needy requires first", "failed" },
   { "fussy", XP_ERROR_UNSUITABLE, "no such device", "unsuitable" },
+  { "probe_silent", XP_ERROR_UNSUITABLE, "gave no reason; xp_plugin_probe() is to set an error",
+    "unsuitable" },
   { "fussy_resident", XP_ERROR_UNSUITABLE, "not here", "unsuitable" },
   { "loads", XP_ERROR_NESTED_LOAD, "constructor, probe or fini of loads", "failed" },
   { "unloads", XP_ERROR_NESTED_LOAD, "constructor, probe or fini of unloads", "failed" },

@@ -242,7 +242,7 @@ static const struct
   const char *reason;
   int64_t number;
 } residents[] = {
-  { "resident", "its file stays mapped: it keeps a thread", 9 },
+  { "resident", "its file stays mapped: it keeps a thread; a load of it takes that one again", 9 },
   { "quark", "its file stays mapped: it imports g_quark_from_static_string", 10 },
 };
 

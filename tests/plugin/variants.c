@@ -75,7 +75,9 @@ static const struct
   const char *part;
 } masks[] = {
   { "", 4, NULL },
-  { "-avx512f", 3, "x86-64-v4, and so avx512f, which the setting cpu-features takes away" },
+  { "-avx512f", 3,
+    "x86-64-v4, and so avx512f, which the setting cpu-features takes away: take "
+    "that out, or use a variant that needs less" },
   { "-avx512vl", 3, "x86-64-v4, and so avx512vl, which the setting" },
   { "-x86-64-v4", 3, "feature x86-64-v4, which the setting" },
   { "-avx2", 2, "x86-64-v4, and so avx2, which the setting" },
@@ -117,10 +119,27 @@ START_TEST (listed_before)
     return;
   char *folder = folder_with (0x3);
   assert_listed (files[1], XP_PLUGIN_AVAILABLE, NULL);
-  assert_listed (files[0], XP_PLUGIN_PASSED_OVER, "variant.x86-64-v2.so, which is better");
+  assert_listed (files[0], XP_PLUGIN_PASSED_OVER,
+                 "variant.x86-64-v2.so, which is better; load this one by its path");
   g_setenv ("CROSSPOINT_CPU_FEATURES", "-popcnt", TRUE);
   assert_listed (files[0], XP_PLUGIN_AVAILABLE, NULL);
   assert_listed (files[1], XP_PLUGIN_PASSED_OVER, "needs the CPU feature x86-64-v2");
+  folder_remove (folder);
+}
+END_TEST
+
+START_TEST (one_that_is_passed_over_by_its_path)
+{
+  if (level_here () < 2)
+    return;
+  GError *error = NULL;
+  char *folder = folder_with (0x3);
+  g_autofree char *path = g_build_filename (folder, files[0], NULL);
+  load_fixture ("rows");
+  XpPlugin *plugin = xp_plugin_load (path, &error);
+  assert_no_error (error);
+  assert_number (1);
+  unload (plugin);
   folder_remove (folder);
 }
 END_TEST
@@ -203,7 +222,7 @@ START_TEST (unknown_feature)
   ck_assert_ptr_null (xp_plugin_load (path, &error));
   assert_error (error, XP_ERROR_MISSING_CPU_FEATURE,
                 "needs the CPU feature no-such-feature, which this version of crosspoint does not "
-                "know");
+                "know: use a later one, or a variant that needs less");
 }
 END_TEST
 
@@ -227,6 +246,7 @@ main (void)
   TCase *tests = tcase_create ("variants");
   tcase_add_loop_test (tests, best_is_loaded, 0, XP_LENGTH (masks));
   tcase_add_test (tests, listed_before);
+  tcase_add_test (tests, one_that_is_passed_over_by_its_path);
   tcase_add_test (tests, none_is_suitable);
   tcase_add_test (tests, first_directory);
   tcase_add_test (tests, without_its_level);
