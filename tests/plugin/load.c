@@ -89,11 +89,15 @@ START_TEST (other_path)
   GError *error = NULL;
   XpPlugin *first = xp_plugin_load (original, &error);
   assert_no_error (error);
+  g_autofree char *table = table_text ();
   for (unsigned i = 0; i < XP_LENGTH (others); i++)
     {
       ck_assert_ptr_eq (xp_plugin_load (others[i], &error), first);
       assert_no_error (error);
       ck_assert_ptr_eq (xp_plugin_find (others[i]), first);
+      g_autoptr (XpPluginInfo) info = xp_plugin_info (first);
+      ck_assert_uint_eq (info->load_count, 2);
+      assert_table (table);
       unload (first);
     }
   unload (first);
@@ -224,12 +228,14 @@ START_TEST (duplicate_names_both)
 {
   GError *error = NULL;
   load_fixture ("rows");
+  load_fixture ("first");
   g_autofree char *path = fixture_path ("duplicate");
   ck_assert_ptr_null (xp_plugin_load (path, &error));
   ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/rows.c:15 (rows)"));
   ck_assert_ptr_nonnull (strstr (error->message, "tests/plugin/fixtures/definitions.c:"));
   ck_assert_ptr_nonnull (strstr (error->message, "(duplicate)"));
   assert_error (error, XP_ERROR_DUPLICATE_DEF, "number(Tensor a) -> int");
+  assert_number (1);
 }
 END_TEST
 

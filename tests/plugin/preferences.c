@@ -115,6 +115,20 @@ START_TEST (a_load_that_would_tie)
 }
 END_TEST
 
+/* Reports, test 5: with the one that is active, too. */
+START_TEST (a_load_that_would_tie_with_the_active_one)
+{
+  GError *error = NULL;
+  load_fixture ("rows");
+  load_fixture ("first");
+  load_fixture ("high");
+  xp_set_on_tie (XP_ON_TIE_ERROR, &error);
+  assert_no_error (error);
+  assert_refused ("high_too", XP_ERROR_PRIORITY_TIE, "high and high_too both fill fixture::number");
+  assert_number (3);
+}
+END_TEST
+
 /* What is preferred is for the user and the program to say. */
 START_TEST (a_constructor_does_not_prefer_itself)
 {
@@ -195,6 +209,7 @@ main (void)
   tcase_add_test (tests, pain_19_three_on_one_cell_in_any_order);
   tcase_add_test (tests, one_message_for_a_load);
   tcase_add_test (tests, a_load_that_would_tie);
+  tcase_add_test (tests, a_load_that_would_tie_with_the_active_one);
   tcase_add_test (tests, a_constructor_does_not_prefer_itself);
   tcase_add_test (tests, settings_come_with_the_first_plugin);
   tcase_add_test (tests, the_program_comes_before_settings);
