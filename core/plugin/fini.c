@@ -21,8 +21,6 @@ xp_fini_run (XpPlugin *plugin, double seconds)
 {
   pthread_t thread;
   struct timespec deadline;
-  if (plugin->fini == NULL)
-    return true;
   if (pthread_create (&thread, NULL, run, plugin) != 0)
     {
       /* No thread is to be had: better here than not at all. */
