@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * lint.c: the report on what in the files of plugins will hurt their users.
+ * lint.c: the report on what in the files of plugins, and of schemas, will hurt their users.
  */
 #include "lint.h"
 #include "report.h"
@@ -38,14 +38,6 @@ locate (const char *name, GError **error)
 static gboolean
 is_looked_at (LintFile *file)
 {
-  if (g_str_has_suffix (file->path, ".ops"))
-    {
-      xp_error_set (&file->error, XP_ERROR_NOT_A_PLUGIN, &(XpErrorDetails){ .plugin = file->path },
-                    "%s holds schemas, and lint looks at shared objects only: `crosspoint schema "
-                    "--file` tells which of its lines do not parse",
-                    file->path);
-      return FALSE;
-    }
   file->info = xp_plugin_info_read (file->path, &file->error);
   return file->info != NULL || g_error_matches (file->error, XP_ERROR, XP_ERROR_INVALID_NOTE)
          || g_error_matches (file->error, XP_ERROR, XP_ERROR_NOT_A_PLUGIN);
@@ -57,6 +49,11 @@ file_new (Linker *linker, const char *path)
 {
   LintFile *file = g_new0 (LintFile, 1);
   file->path = g_strdup (path);
+  if (g_str_has_suffix (path, ".ops"))
+    {
+      file->findings = lint_schemas (path, &file->error);
+      return file;
+    }
   if (!is_looked_at (file))
     return file;
   file->object = linker_read (linker, path);
@@ -140,7 +137,7 @@ add_file (JsonBuilder *builder, const LintFile *file, const GPtrArray *findings,
 {
   json_builder_begin_object (builder);
   add_text (builder, "file", file->path);
-  gboolean is_error = file->object == NULL;
+  gboolean is_error = findings == NULL;
   add_text (builder, "code",
             is_error && file->error->domain == XP_ERROR
                 ? xp_error_name ((XpError) file->error->code)
@@ -248,8 +245,9 @@ xp_report_lint (const char *const *names, gboolean verbose)
   for (unsigned i = 0; i < files->len; i++)
     {
       const LintFile *file = files->pdata[i];
-      g_autoptr (GPtrArray) findings = file->object != NULL ? lint_file (linker, file, others)
-                                                            : NULL;
+      g_autoptr (GPtrArray) findings = file->object != NULL     ? lint_file (linker, file, others)
+                                       : file->findings != NULL ? g_ptr_array_ref (file->findings)
+                                                                : NULL;
       n_unreadable += findings == NULL;
       add_file (builder, file, findings, verbose, counts);
     }

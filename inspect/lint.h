@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * lint.h: what is found in a plugin's file.
+ * lint.h: what is found in a plugin's file, or in a file of schemas.
  */
 #pragma once
 
@@ -102,7 +102,49 @@ typedef enum
      "nothing, if it is for another one")                                                          \
   _ (LIBRARIES_UNKNOWN, NOTE, "libraries-unknown",                                                 \
      "Missing libraries, undefined symbols and clashes with libraries were not looked for.",       \
-     "lint it on a machine that it is for, with everything installed that it needs")
+     "lint it on a machine that it is for, with everything installed that it needs")               \
+  _ (MISTAKE, ERROR, "mistake", "The line opens no row, and a load of the file fails.",            \
+     "correct it; `crosspoint schema --file` shows where in the line it stops")                    \
+  _ (INPLACE_WRITES_NOT, ERROR, "inplace-writes-not",                                              \
+     "A name with _ at its end promises to write its first argument; who trusts the schema sees "  \
+     "no write.",                                                                                  \
+     "write Tensor(a!) self, and return Tensor(a!); or leave the _ away")                          \
+  _ (OUT_WRITES_NOT, ERROR, "out-writes-not",                                                      \
+     "An overload called out promises to write what it is given; who trusts the schema sees no "   \
+     "write.",                                                                                     \
+     "end the arguments with *, Tensor(a!) out; or call the overload otherwise")                   \
+  _ (OUT_NOT_LAST, WARNING, "out-not-last",                                                        \
+     "Tools find the outputs of a form at the end of its arguments, and miss this one.",           \
+     "put what is written last, behind *")                                                         \
+  _ (NOT_RETURNED, WARNING, "not-returned",                                                        \
+     "Calls cannot be chained, and tools pair what is written with what is returned.",             \
+     "return it with the same set, as in Tensor(a!)")                                              \
+  _ (STRAY_SET, WARNING, "stray-set",                                                              \
+     "A return that says it was written is none of the arguments, so that nothing was.",           \
+     "give the argument that it is the same set, or leave the set away")                           \
+  _ (SET_WITHOUT_TENSOR, WARNING, "set-without-tensor",                                            \
+     "Only tensors share memory: nothing is checked, and PyTorch's generator refuses it.",         \
+     "leave the set away")                                                                         \
+  _ (DECLARED_TWICE, WARNING, "declared-twice",                                                    \
+     "A call by name reaches the first only, and generated code does not compile.",                \
+     "give each its own name")                                                                     \
+  _ (FORM_DIFFERS, WARNING, "form-differs",                                                        \
+     "Tools that turn one form of an operator into another pass its arguments on as they are.",    \
+     "give the form the arguments of its operator, in their order, and what it writes")            \
+  _ (UNKNOWN_TAG, WARNING, "unknown-tag", "Nothing looks for it, so that it may be misspelt.",     \
+     "use one of core, pointwise, reduction, view, inplace, out, writes, factory, random, "        \
+     "data_dependent, mixed_devices, not_differentiable")                                          \
+  _ (WRONG_TAG, WARNING, "wrong-tag", "Who chooses operators by tag is misled.",                   \
+     "take the tag away, or annotate what it speaks of")                                           \
+  _ (NO_WRITING_TAG, WARNING, "no-writing-tag", "Who chooses operators by tag misses it.",         \
+     "add the tag")                                                                                \
+  _ (UNLISTED_TYPE, NOTE, "unlisted-type",                                                         \
+     "Kernels take Tensor, numbers, str, devices and the like, optional or in lists; `gen` skips " \
+     "the operator where it has no form in C.",                                                    \
+     "use one of those, or call it boxed")                                                         \
+  _ (NO_DESCRIPTION, NOTE, "no-description",                                                       \
+     "`crosspoint schema` and the pages of `gen --docs` cannot say what it does.",                 \
+     "add -- and a sentence")
 
 #define LINT_ENUMERATOR_(enumerator, severity, name, why, next) LINT_##enumerator,
 typedef enum
@@ -122,7 +164,8 @@ typedef struct
 {
   char *path;
   XpPluginInfo *info;         /* NULL where the note cannot be read */
-  const SharedObject *object; /* the linker's */
+  const SharedObject *object; /* the linker's; NULL of a file of schemas */
+  GPtrArray *findings;        /* those of a file of schemas; else NULL */
   GError *error;              /* why it cannot be looked at, or its note not be read; or NULL */
 } LintFile;
 
@@ -131,3 +174,12 @@ void lint_file_free (LintFile *file);
 /* What is found in @file, whose object is there, in the order of the list. @others are all plugins
  * that there are (element-type LintFile). (element-type LintFinding) (transfer full). */
 GPtrArray *lint_file (Linker *linker, const LintFile *file, const GPtrArray *others);
+
+/* The same of a file of schemas, in the order of its lines; NULL where it cannot be read. */
+GPtrArray *lint_schemas (const char *path, GError **error);
+
+/* (element-type LintFinding) */
+GPtrArray *lint_findings_new (void);
+
+/* Of one place; takes neither text. */
+void lint_findings_add (GPtrArray *findings, LintKind kind, const char *place, const char *detail);

@@ -40,18 +40,37 @@ finding_free (gpointer data)
   g_free (finding);
 }
 
-/* Takes neither. */
-static void
-add_finding (Lint *lint, LintKind kind, const GPtrArray *about, const char *detail)
+GPtrArray *
+lint_findings_new (void)
+{
+  return g_ptr_array_new_with_free_func (finding_free);
+}
+
+static LintFinding *
+finding_new (GPtrArray *findings, LintKind kind, const char *detail)
 {
   LintFinding *finding = g_new0 (LintFinding, 1);
   finding->kind = kind;
   finding->about = texts_new ();
   finding->detail = g_strdup (detail);
+  g_ptr_array_add (findings, finding);
+  return finding;
+}
+
+void
+lint_findings_add (GPtrArray *findings, LintKind kind, const char *place, const char *detail)
+{
+  g_ptr_array_add (finding_new (findings, kind, detail)->about, g_strdup (place));
+}
+
+/* Takes neither. */
+static void
+add_finding (Lint *lint, LintKind kind, const GPtrArray *about, const char *detail)
+{
+  LintFinding *finding = finding_new (lint->findings, kind, detail);
   for (unsigned i = 0; about != NULL && i < about->len; i++)
     g_ptr_array_add (finding->about, g_strdup (about->pdata[i]));
   names_sort (finding->about);
-  g_ptr_array_add (lint->findings, finding);
 }
 
 static void
@@ -321,7 +340,7 @@ lint_file (Linker *linker, const LintFile *file, const GPtrArray *others)
                 .linker = linker,
                 .needs = needs,
                 .exported = exported,
-                .findings = g_ptr_array_new_with_free_func (finding_free) };
+                .findings = lint_findings_new () };
   check_note (&lint);
   check_names (&lint);
   check_clashes (&lint);
@@ -339,6 +358,7 @@ lint_file_free (LintFile *file)
 {
   g_free (file->path);
   xp_plugin_info_free (file->info);
+  g_clear_pointer (&file->findings, g_ptr_array_unref);
   g_clear_error (&file->error);
   g_free (file);
 }

@@ -100,9 +100,10 @@ append_arguments (GString *text, JsonArray *arguments, const char *label)
 static void
 schemas_text (JsonNode *model, GString *text, gboolean colour)
 {
-  JsonArray *schemas = get_array (json_node_get_object (model), "schemas");
-  unsigned n = json_array_get_length (schemas);
-  for (unsigned i = 0; i < n; i++)
+  JsonObject *root = json_node_get_object (model);
+  JsonArray *schemas = get_array (root, "schemas");
+  gint64 n = get_number (root, "count");
+  for (unsigned i = 0; i < json_array_get_length (schemas); i++)
     {
       JsonObject *schema = json_array_get_object_element (schemas, i);
       g_string_append_printf (text, "%s%s%s%s\n", i > 0 ? "\n" : "", bold (colour),
@@ -118,7 +119,7 @@ schemas_text (JsonNode *model, GString *text, gboolean colour)
       append_arguments (text, get_array (schema, "returns"), "returns");
     }
   if (n > 1)
-    g_string_append_printf (text, "\n%u overloads, each a row of its own\n", n);
+    g_string_append_printf (text, "\n%" G_GINT64_FORMAT " overloads, each a row of its own\n", n);
 }
 
 static gboolean
@@ -137,6 +138,7 @@ xp_report_schemas (const char *const *names, GError **error)
 {
   g_return_val_if_fail (names != NULL, NULL);
   g_autoptr (JsonBuilder) builder = json_builder_new ();
+  gint64 count = 0;
   json_builder_begin_object (builder);
   begin_list (builder, "schemas");
   for (unsigned i = 0; names[i] != NULL; i++)
@@ -151,11 +153,13 @@ xp_report_schemas (const char *const *names, GError **error)
           xp_operator_get (names[i], error);
           return NULL;
         }
+      count += g_strv_length (overloads);
       for (unsigned j = 0; overloads[j] != NULL; j++)
         if (!add_named (builder, overloads[j], error))
           return NULL;
     }
   json_builder_end_array (builder);
+  add_number (builder, "count", count);
   json_builder_end_object (builder);
   return report_new (g_steal_pointer (&builder), schemas_text);
 }

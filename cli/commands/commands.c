@@ -35,8 +35,9 @@ const Command commands[] = {
   { "info", "NAME|FILE", "Shows what a plugin says about itself, without running it.",
     "crosspoint info cpu", LOADS_NOTHING, 1, 1, no_options, report_info, NULL },
   { "lint", "[-v] NAME|FILE…",
-    "Finds what in plugins' files will hurt their users, without running them.",
-    "crosspoint lint ./myops.so\n\n"
+    "Finds what in plugins' files, and in files of schemas, will hurt their users, without running "
+    "them.",
+    "crosspoint lint ./myops.so myops.ops\n\n"
     "Each finding says why it hurts and what to do next; docs/lint.md lists them. It exits 1 if "
     "there\n"
     "are errors or warnings. Files for other machines are looked at too.\n",

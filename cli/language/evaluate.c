@@ -39,6 +39,15 @@ match (XpOperator *op, const XpValue *positional, size_t n_positional, const cha
                           (XpValue *) (void *) arguments->data, error);
 }
 
+/* What the message of a match has after the declaration: the names that would have been good. */
+static const char *
+good_names (const char *message)
+{
+  const char *declaration = strstr (message, "\nDeclaration: ");
+  const char *names = declaration != NULL ? strchr (declaration + 1, '\n') : NULL;
+  return names != NULL ? names + 1 : "";
+}
+
 /* The first of @overloads that takes the arguments. */
 static XpOperator *
 choose (const char *name, char **overloads, const XpValue *positional, size_t n_positional,
@@ -54,9 +63,11 @@ choose (const char *name, char **overloads, const XpValue *positional, size_t n_
         continue;
       if (match (op, positional, n_positional, names, named, n_named, arguments, &reason))
         return op;
-      /* The first line says it; the rest repeats the declaration. */
-      g_string_append_printf (reasons, "\n  %s: %.*s", overloads[i],
-                              (int) strcspn (reason->message, "\n"), reason->message);
+      /* The first line says it; the rest repeats the declaration, but for names. */
+      const char *names_there_are = good_names (reason->message);
+      g_string_append_printf (reasons, "\n  %s: %.*s%s%s", overloads[i],
+                              (int) strcspn (reason->message, "\n"), reason->message,
+                              names_there_are[0] != '\0' ? "\n    " : "", names_there_are);
     }
   if (reasons->len == 0)
     return xp_operator_get (name, error);

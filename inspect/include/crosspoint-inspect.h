@@ -106,7 +106,7 @@ XP_PUBLIC XpReport *xp_report_plugin (const char *name, GError **error);
 
 /**
  * xp_report_lint:
- * @names: (array zero-terminated=1): names and files of plugins
+ * @names: (array zero-terminated=1): names and files of plugins, and files of schemas, `NAME.ops`
  * @verbose: whether a finding holds all that it is about, not the first few
  *
  * What in the files of plugins will hurt their users, found without running anything of them, for
