@@ -292,7 +292,7 @@ count_files (const char *directory)
   const char *name;
   gint64 n = 0;
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    n += g_str_has_suffix (name, ".so");
+    n += g_str_has_suffix (name, ".so") || g_str_has_suffix (name, ".ops");
   return n;
 }
 

@@ -80,6 +80,9 @@ void append_cells (GString *text, JsonArray *cells);
  * many texts, the first row in bold where colour is allowed. Takes nothing. */
 void append_columns (GString *text, GPtrArray *rows, gboolean colour);
 
+/* What the kernel of a registration takes, after @before, where it does not take all. */
+void append_takes (GString *text, JsonObject *registration, const char *before);
+
 /* The escape sequences, or the empty text. */
 const char *bold (gboolean colour);
 const char *green (gboolean colour);

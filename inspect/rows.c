@@ -105,6 +105,8 @@ add_registration (JsonBuilder *builder, const XpRegistrationInfo *registration)
   add_text (builder, "plugin", registration->plugin);
   add_priority (builder, registration->priority);
   add_text (builder, "preference", registration->preference);
+  add_text (builder, "takes", registration->takes);
+  add_number (builder, "copies", (gint64) registration->n_copies);
   json_builder_end_object (builder);
 }
 
@@ -125,6 +127,16 @@ add_dump (JsonBuilder *builder, const XpRowInfo *row)
   json_builder_end_object (builder);
 }
 
+void
+append_takes (GString *text, JsonObject *registration, const char *before)
+{
+  const char *takes = get_text (registration, "takes");
+  gint64 copies = get_number (registration, "copies");
+  if (takes != NULL)
+    g_string_append_printf (text, "%stakes \"%s\", %" G_GINT64_FORMAT " tensor%s copied for it",
+                            before, takes, copies, copies == 1 ? "" : "s");
+}
+
 static void
 append_owner (GString *text, JsonObject *registration)
 {
@@ -133,6 +145,7 @@ append_owner (GString *text, JsonObject *registration)
   g_string_append_printf (text, " %s priority %s", get_text (registration, "plugin"), priority);
   if (preference != NULL)
     g_string_append_printf (text, " preferred by %s", preference);
+  append_takes (text, registration, " ");
 }
 
 static void

@@ -48,7 +48,8 @@ add_directory (const char *path, GPtrArray *files, GPtrArray *ignored, GError **
       return FALSE;
     }
   while ((name = g_dir_read_name (dir)) != NULL)
-    g_ptr_array_add (g_str_has_suffix (name, ".so") ? files : ignored,
+    g_ptr_array_add (g_str_has_suffix (name, ".so") || g_str_has_suffix (name, ".ops") ? files
+                                                                                       : ignored,
                      g_build_filename (path, name, NULL));
   return TRUE;
 }
@@ -131,7 +132,7 @@ append_summary (GString *text, JsonArray *files, JsonArray *ignored)
       separator = count > 0 ? ", " : separator;
     }
   if (n_ignored > 0)
-    g_string_append_printf (text, "; %u ignored, not named NAME.so", n_ignored);
+    g_string_append_printf (text, "; %u ignored, not named NAME.so or NAME.ops", n_ignored);
   g_string_append_c (text, '\n');
 }
 

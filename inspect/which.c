@@ -42,6 +42,14 @@ which_text (JsonNode *model, GString *text, gboolean colour)
   for (unsigned i = 0; i < json_array_get_length (candidates); i++)
     g_ptr_array_add (rows, candidate_row (json_array_get_object_element (candidates, i)));
   append_columns (text, rows, colour);
+  for (unsigned i = 0; i < json_array_get_length (candidates); i++)
+    {
+      JsonObject *candidate = json_array_get_object_element (candidates, i);
+      g_autofree char *before = g_strdup_printf ("%s ", get_text (candidate, "plugin"));
+      append_takes (text, candidate, before);
+      if (get_text (candidate, "takes") != NULL)
+        g_string_append_c (text, '\n');
+    }
 }
 
 static void
@@ -60,6 +68,8 @@ add_candidate (JsonBuilder *builder, const XpRegistrationInfo *candidate)
   add_text (builder, "file", candidate->file);
   add_number (builder, "line", candidate->line);
   add_text (builder, "signature", candidate->signature);
+  add_text (builder, "takes", candidate->takes);
+  add_number (builder, "copies", (gint64) candidate->n_copies);
   json_builder_end_object (builder);
 }
 

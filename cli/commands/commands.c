@@ -19,9 +19,9 @@ const Command commands[] = {
   { "scan", "[-v] [DIRECTORY|FILE]…",
     "Loads each plugin in a process of its own, and shows what it brings.",
     "crosspoint scan -v\n\n"
-    "Without arguments it scans the search path, of a directory what is named NAME.so. Only files\n"
-    "whose note fits this machine and version are loaded. FOUND is the state that a load would\n"
-    "leave, or\n"
+    "Without arguments it scans the search path, of a directory what is named NAME.so or\n"
+    "NAME.ops. Only files whose note fits this machine and version are loaded. FOUND is the\n"
+    "state that a load would leave, or\n"
     "  quarantined   it crashed, hung or ended its process: a load is refused until the file or\n"
     "                what it requires has changed, or `crosspoint retry` has found it good\n"
     "  not a plugin  another file, or a shared object without a Crosspoint note\n"

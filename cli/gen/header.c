@@ -178,7 +178,7 @@ emit_adapter (Emission *e)
   for (unsigned i = 0; i < e->n_results; i++)
     emit (e, "  %s%s = %s;\n", e->results[i].type->c, e->results[i].name,
           e->results[i].type->empty);
-  emit (e, "  XpStatus status = ((xp_%s_fn) xp_call_kernel (call)->typed) (call, ", e->c_name);
+  emit (e, "  XpStatus status = ((xp_%s_fn) xp_call_kernel (call)->adapted) (call, ", e->c_name);
   emit_arguments (e, true);
   emit (e, ");\n");
   for (unsigned i = 0; i < e->n_results; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dispatch.c: boxed calls, the slow path into a call, and kernels that decline.
+ * dispatch.c: boxed calls, and the slow path into a call.
  */
 #include "call/dispatch.h"
 #include "threads/threads.h"
@@ -221,57 +221,6 @@ try_enter (XpOperator *op, XpKeySet keys, XpCallKind kind, const XpKernel **kern
 
 /* --- Running kernels. --- */
 
-static bool
-is_tried (const GArray *tried, uint64_t sequence)
-{
-  for (unsigned i = 0; i < tried->len; i++)
-    if (g_array_index (tried, uint64_t, i) == sequence)
-      return true;
-  return false;
-}
-
-/* Points the call at the first candidate of its cell that was not tried, under the lock, so that
- * whoever takes it out of the table afterwards finds it in the frame. Candidates may come and go
- * between two tries. */
-static bool
-go_to_next (XpCall *call, GArray *tried)
-{
-  g_autoptr (GPtrArray) candidates = g_ptr_array_new ();
-  bool found = false;
-  g_mutex_lock (&xp_table_lock);
-  const Row *row = head_of (call->op)->row;
-  if (row->live == head_of (call->op))
-    xp_row_candidates (row, xp_call_key (call), candidates);
-  for (unsigned i = 0; i < candidates->len && !found; i++)
-    {
-      const Registration *registration = candidates->pdata[i];
-      found = !is_tried (tried, registration->sequence);
-      if (!found)
-        continue;
-      g_array_append_val (tried, registration->sequence);
-      __atomic_store_n (&call->kernel, xp_registration_kernel (registration), __ATOMIC_SEQ_CST);
-    }
-  g_mutex_unlock (&xp_table_lock);
-  return found;
-}
-
-/* Notes why the kernel of @call declined; the next one starts without its reason, results and
- * error.
- */
-static void
-add_reason (GString *reasons, XpCall *call, const BoxedCall *boxed)
-{
-  const Registration *registration = xp_registration_of (call->kernel);
-  g_string_append_printf (reasons, "\n  %s (%s): %s",
-                          registration != NULL ? registration->location : "a kernel",
-                          registration != NULL ? registration->owner->name : "core",
-                          call->reason != NULL ? call->reason : "it gave no reason");
-  call->reason = NULL;
-  if (boxed->error != NULL)
-    g_clear_error (boxed->error);
-  xp_values_clear (boxed->results, call->op->n_results);
-}
-
 /* Runs the kernel of @call. Zero-dimensional CPU tensors among others are copied over for it,
  * unless it has said that it takes them. */
 XP_COLD XpStatus
@@ -309,52 +258,7 @@ xp_call_run_kernel (XpCall *call, const BoxedCall *boxed, const XpMixture *mixtu
   return status;
 }
 
-/* The kernel in the cell declined: the next of its key, then the lower rules. */
-static XP_COLD XpStatus
-run_next (XpCall *call, const BoxedCall *boxed)
-{
-  g_autoptr (GString) reasons = g_string_new (NULL);
-  g_autoptr (GArray) tried = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  const Registration *first = xp_registration_of (call->kernel);
-  XpStatus status = XP_DECLINED;
-  if (first != NULL)
-    g_array_append_val (tried, first->sequence);
-  add_reason (reasons, call, boxed);
-  while (status == XP_DECLINED && go_to_next (call, tried))
-    {
-      status = xp_call_run_kernel (call, boxed, boxed->mixture);
-      if (status == XP_DECLINED)
-        add_reason (reasons, call, boxed);
-    }
-  if (status != XP_DECLINED)
-    return status;
-  const char *name = xp_operator_name (call->op);
-  const char *key = xp_key_name (xp_call_key (call));
-  xp_error_set (boxed->error, XP_ERROR_DECLINED,
-                &(XpErrorDetails){ .op = (char *) name, .key = (char *) key },
-                "Could not run '%s' with arguments from the '%s' backend: every kernel declined "
-                "them.%s",
-                name, key, reasons->str);
-  return XP_FAILED;
-}
-
-static XP_COLD bool
-has_results (const XpOperator *op, const XpValue *results)
-{
-  for (uint32_t i = 0; i < op->n_results; i++)
-    if (results[i].tag == XP_TAG_NONE && (head_of (op)->optional_results >> (i & 63) & 1) == 0)
-      return false;
-  return true;
-}
-
-/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
-static bool
-is_complete (const BoxedCall *boxed)
-{
-  return (boxed->error == NULL || *boxed->error == NULL) && has_results (boxed->op, boxed->results);
-}
-
-/* Whether that is seen at once. Results that may be None are for is_complete(). */
+/* Whether that is seen at once. Results that may be None are for xp_call_is_complete(). */
 static inline __attribute__ ((always_inline)) bool
 is_plainly_complete (const XpOperator *op, const XpValue *results, GError *const *error)
 {
@@ -366,57 +270,11 @@ is_plainly_complete (const XpOperator *op, const XpValue *results, GError *const
   return n == 0;
 }
 
-/* A kernel returned XP_OK, but set an error or left a result out: it failed, and that is its fault.
- */
-static XP_COLD XpStatus
-set_incomplete (const XpCall *call, const BoxedCall *boxed)
-{
-  const Registration *registration = xp_registration_of (call->kernel);
-  const char *name = xp_operator_name (call->op);
-  bool has_error = boxed->error != NULL && *boxed->error != NULL;
-  g_autofree char *fault = has_error
-                               ? g_strdup_printf ("set an error: %s", (*boxed->error)->message)
-                               : g_strdup ("left a result out that its schema promises");
-  if (boxed->error != NULL)
-    g_clear_error (boxed->error);
-  xp_values_clear (boxed->results, call->op->n_results);
-  xp_error_set (
-      boxed->error, XP_ERROR_INTERNAL,
-      &(XpErrorDetails){ .op = (char *) name,
-                         .plugin = registration != NULL ? registration->owner->name : NULL },
-      "the kernel of %s in %s, %s, returned XP_OK, but %s", name,
-      registration != NULL ? registration->owner->name : "core",
-      registration != NULL ? registration->location : "not registered", fault);
-  return XP_FAILED;
-}
-
-XP_COLD XpStatus
-xp_call_finish (XpCall *call, XpStatus status, const BoxedCall *boxed)
-{
-  if (status == XP_DECLINED)
-    status = run_next (call, boxed);
-  if (status == XP_OK)
-    return is_complete (boxed) ? XP_OK : set_incomplete (call, boxed);
-  xp_values_clear (boxed->results, call->op->n_results);
-  if (boxed->error != NULL && *boxed->error == NULL)
-    {
-      const Registration *registration = xp_registration_of (call->kernel);
-      const char *name = xp_operator_name (call->op);
-      xp_error_set (
-          boxed->error, XP_ERROR_INTERNAL,
-          &(XpErrorDetails){ .op = (char *) name,
-                             .plugin = registration != NULL ? registration->owner->name : NULL },
-          "the kernel of %s %s failed with status %d and set no error", name,
-          registration != NULL ? registration->location : "", (int) status);
-    }
-  return XP_FAILED;
-}
-
 static XpStatus
 run_boxed (XpCall *call, const BoxedCall *boxed)
 {
   XpStatus status = call->kernel->boxed (call, boxed->arguments, boxed->results, boxed->error);
-  if (status != XP_OK || !is_complete (boxed))
+  if (status != XP_OK || !xp_call_is_complete (boxed))
     return xp_call_finish (call, status, boxed);
   return XP_OK;
 }
@@ -578,5 +436,6 @@ xp_call_boxed_instead (XpOperator *op, XpCall *call, XpStatus status, XpKeySet k
   xp_stack_note (&call->stack); /* as in finish_entered() */
   if (status != XP_OK)
     return xp_call_finish (call, status, &boxed);
-  return call->kernel->typed == NULL ? run_boxed (call, &boxed) : set_incomplete (call, &boxed);
+  return call->kernel->typed == NULL ? run_boxed (call, &boxed)
+                                     : xp_call_set_incomplete (call, &boxed);
 }

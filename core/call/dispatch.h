@@ -52,6 +52,14 @@ xp_results_begin (const XpOperator *op, XpValue *results)
     results[i] = XP_NONE;
 }
 
+/* --- finish.c --- */
+
+/* What a kernel that returned XP_OK owes: no error, and every result that its schema promises. */
+bool xp_call_is_complete (const BoxedCall *boxed);
+
+/* A kernel returned XP_OK, but is not complete: it failed, and that is its fault. */
+XpStatus xp_call_set_incomplete (const XpCall *call, const BoxedCall *boxed);
+
 /* What is left to do when a kernel has not returned XP_OK: the next one where it declined, an error
  * where it set none; clears results on failure. */
 XpStatus xp_call_finish (XpCall *call, XpStatus status, const BoxedCall *boxed);

@@ -4,7 +4,7 @@
  * what to load.
  */
 #include "begin.h"
-#include "call/dispatch.h"
+#include "call/guard.h"
 
 #include <string.h>
 
@@ -375,6 +375,7 @@ signature_kernel (XpCall *call, G_GNUC_UNUSED const XpValue *arguments,
 void
 xp_special_kernels_begin (void)
 {
+  xp_guard = xp_guard_kernel;
   xp_special_kernels[XP_SPECIAL_MISSING].boxed = xp_missing_kernel;
   xp_special_kernels[XP_SPECIAL_AMBIGUOUS].boxed = ambiguous_kernel;
   xp_special_kernels[XP_SPECIAL_FALLTHROUGH].boxed = xp_fallthrough;

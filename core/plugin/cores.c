@@ -118,7 +118,7 @@ xp_core_check (const XpPluginInfo *note, GError **error)
                   "%s has a copy of the core linked into it, and the core of this process is %s: "
                   "link it without libcrosspoint.a",
                   note->path, own);
-  else if (dlsym (RTLD_DEFAULT, "xp_core_mark_") != (void *) xp_core_mark_)
+  else if (!note->is_schemas && dlsym (RTLD_DEFAULT, "xp_core_mark_") != (void *) xp_core_mark_)
     xp_error_set (error, XP_ERROR_SECOND_CORE, &details,
                   "%s, the plugin %s, would not find the core: it is linked statically into %s, "
                   "which does not export it; link that with -rdynamic, "

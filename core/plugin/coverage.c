@@ -22,7 +22,7 @@ add_cell (GArray *cells, const Entry *entry)
     .op = g_strdup (entry->row_name != NULL ? entry->row_name : ""),
     .key = g_strdup (xp_key_name (registration->key)),
     .location = g_strdup (registration->location != NULL ? registration->location : ""),
-    .is_typed = registration->kernel.typed != NULL,
+    .is_typed = registration->kernel.adapted != NULL,
     .is_fallthrough = registration->is_fallthrough,
     .is_pending = entry->row != NULL && entry->row->definition == NULL,
   };

@@ -377,7 +377,8 @@ find_mapped (const struct stat *status)
       XpPluginState state = xp_plugin_state (plugin);
       if ((state == XP_PLUGIN_INACTIVE
            || (state == XP_PLUGIN_RETIRED && plugin->note->resident != NULL))
-          && plugin->handle != NULL && xp_plugin_is_file (plugin, status))
+          && (plugin->handle != NULL || plugin->note->is_schemas)
+          && xp_plugin_is_file (plugin, status))
         break;
     }
   return plugin;
@@ -408,7 +409,8 @@ load_record (XpPlugin *plugin, int fd, XpSwap *swap, GError **error)
   if (!check_conflict (plugin->note, swap, error))
     return FALSE;
   XpTransaction *transaction = transaction_for (plugin, swap);
-  gboolean done = open_library (plugin, fd, transaction, error)
+  gboolean done = (plugin->note->is_schemas ? xp_schemas_open (plugin, fd, transaction, error)
+                                            : open_library (plugin, fd, transaction, error))
                   && probe (plugin, transaction, error)
                   && commit (plugin, swap, transaction, error);
   if (done && transaction->added->len == 0 && plugin->memories == NULL)

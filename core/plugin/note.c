@@ -436,6 +436,8 @@ read_elf (Reading *reading, Elf *elf, uint64_t size, const char *path, GError **
 XpPluginInfo *
 xp_note_read (int fd, const char *path, const XpLinkedPlugin *linked, GError **error)
 {
+  if (linked == NULL && xp_schemas_are_in (path))
+    return xp_schemas_read_note (fd, path, error);
   XpPluginInfo *info = xp_plugin_info_new (NULL, path);
   Reading reading = { .info = info,
                       .linked = linked,

@@ -178,6 +178,14 @@ gboolean xp_scan_check (const XpPluginInfo *note, GError **error);
 char *xp_copy_make (int fd, const char *name, GError **error);
 void xp_copy_remove (const char *path);
 
+/* --- schemas.c --- */
+/* Whether a plugin of that path is a file of schemas. */
+bool xp_schemas_are_in (const char *path);
+/* xp_note_read() of one. */
+XpPluginInfo *xp_schemas_read_note (int fd, const char *path, GError **error);
+/* Puts its rows into @transaction. */
+gboolean xp_schemas_open (XpPlugin *plugin, int fd, XpTransaction *transaction, GError **error);
+
 /* --- load.c --- */
 /* Held through every load, unload and swap, and around fork; but not while threads are waited for,
  * which may load or fork before they leave. Not held while a constructor of another library may

@@ -114,9 +114,9 @@ set_not_found (const char *name, const XpSearchDirectory *directories, unsigned 
 {
   g_autofree char *list = xp_search_describe (directories, n);
   xp_error_set (error, XP_ERROR_PLUGIN_NOT_FOUND, &(XpErrorDetails){ .plugin = (char *) name },
-                "no plugin '%s': %s.so is in none of these directories:%s\nGive a path with a "
+                "no plugin '%s': %s%s is in none of these directories:%s\nGive a path with a "
                 "slash, or set CROSSPOINT_PLUGIN_PATH.",
-                name, name, list);
+                name, name, xp_schemas_are_in (name) ? "" : ".so", list);
 }
 
 gboolean
@@ -140,17 +140,19 @@ xp_search_check_name (const XpPluginInfo *note, GError **error)
   return FALSE;
 }
 
-/* --- Variants: NAME.LEVEL.so beside NAME.so. --- */
+/* --- Variants: NAME.LEVEL.so beside NAME.so; of NAME.ops there are none. --- */
 
 /* The files of the plugin @name in @directory, the best first; (element-type filename). */
 static GPtrArray *
 variants_in (const char *directory, const char *name)
 {
   GPtrArray *files = g_ptr_array_new_with_free_func (g_free);
-  for (unsigned i = g_strv_length ((char **) xp_cpu_levels) + 1; i-- > 0;)
+  bool is_schemas = xp_schemas_are_in (name);
+  for (unsigned i = is_schemas ? 1 : g_strv_length ((char **) xp_cpu_levels) + 1; i-- > 0;)
     {
       const char *level = i > 0 ? xp_cpu_levels[i - 1] : NULL;
       g_autofree char *file = level != NULL ? g_strdup_printf ("%s.%s.so", name, level)
+                              : is_schemas  ? g_strdup (name)
                                             : g_strdup_printf ("%s.so", name);
       g_autofree char *path = g_build_filename (directory, file, NULL);
       if (g_file_test (path, G_FILE_TEST_EXISTS))
@@ -240,7 +242,8 @@ add_files (GPtrArray *files, const char *directory, GHashTable *seen)
   while (dir != NULL && (file = g_dir_read_name (dir)) != NULL)
     {
       g_autofree char *name = xp_note_name_of_file (file);
-      if (!g_str_has_suffix (file, ".so") || g_hash_table_contains (seen, name))
+      if (!(g_str_has_suffix (file, ".so") || xp_schemas_are_in (file))
+          || g_hash_table_contains (seen, name))
         continue;
       g_ptr_array_add (files, g_build_filename (directory, file, NULL));
       g_hash_table_add (here, g_steal_pointer (&name));

@@ -160,7 +160,7 @@ close_plugin (XpPlugin *plugin, GError **error)
   plugin->handle = NULL;
   char *path = g_steal_pointer (&plugin->mapped_path);
   g_mutex_unlock (&xp_plugins_lock);
-  reason = reason_to_stay (plugin, path);
+  reason = path != NULL ? reason_to_stay (plugin, path) : NULL;
   /* Who else has a foreign one open may close it at any time, and open it anew. */
   if (reason == NULL || plugin->is_foreign)
     xp_plugin_set_range (plugin);

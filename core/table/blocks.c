@@ -122,6 +122,7 @@ library_free (XpLibrary *library)
   g_ptr_array_unref (library->entries);
   g_free (library->name_space);
   g_free (library->file);
+  g_free (library->takes);
   g_free (library);
 }
 
@@ -202,6 +203,18 @@ xp_library_add (XpLibrary *library, Entry *entry, GError **error)
   return done;
 }
 
+void
+xp_library_check_takes (XpLibrary *library)
+{
+  GError *local = NULL;
+  g_autofree char *takes = g_steal_pointer (&library->takes);
+  if (takes == NULL)
+    return;
+  xp_library_set_invalid (library, &local,
+                          "xp_takes(\"%s\"): expected a kernel after it, found none", takes);
+  xp_transaction_keep_error (library->transaction, local, NULL);
+}
+
 XpLibrary *
 xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *transaction,
                  GError **error)
@@ -277,6 +290,7 @@ xp_library_run (const XpLibraryBlock *block)
   if (library != NULL)
     {
       block->fill (library);
+      xp_library_check_takes (library);
       library->transaction = NULL;
     }
   else if (transaction->error == NULL)

@@ -229,10 +229,10 @@ static void
 take_facts (Head *head, const Definition *definition)
 {
   const XpSchema *schema = definition->schema;
-  uint64_t written = 0;
+  uint64_t written = 0, viewed = 0;
   for (unsigned i = 0; i < schema->n_arguments && i < 64; i++)
-    if (schema->arguments[i].alias != NULL && schema->arguments[i].alias->is_write)
-      written |= XP_BIT (i);
+    if (schema->arguments[i].alias != NULL)
+      *(schema->arguments[i].alias->is_write ? &written : &viewed) |= XP_BIT (i);
   bool takes_mixed_devices = false;
   if (definition->tags != NULL)
     {
@@ -240,6 +240,7 @@ take_facts (Head *head, const Definition *definition)
       takes_mixed_devices = g_strv_contains ((const char *const *) tags, "mixed_devices");
     }
   __atomic_store_n (&head->written_arguments, written, __ATOMIC_RELAXED);
+  __atomic_store_n (&head->viewed_arguments, viewed, __ATOMIC_RELAXED);
   __atomic_store_n (&head->takes_mixed_devices, takes_mixed_devices, __ATOMIC_RELAXED);
 }
 

@@ -12,7 +12,7 @@ xp_registration_info_init (XpRegistrationInfo *info, const Registration *registr
     .key = registration->key,
     .is_active = is_active,
     .is_fallthrough = registration->is_fallthrough,
-    .is_typed = registration->kernel.typed != NULL,
+    .is_typed = registration->kernel.adapted != NULL,
     .is_fallback = registration->row == NULL,
     .line = registration->line,
     .priority = registration->priority,
@@ -21,6 +21,10 @@ xp_registration_info_init (XpRegistrationInfo *info, const Registration *registr
     .signature = g_strdup (registration->signature),
     .plugin = g_strdup (registration->owner->name),
     .preference = g_strdup (xp_preference_text (registration)),
+    .takes = registration->takes != NULL ? g_strdup (registration->takes->text) : NULL,
+    .n_copies = registration->takes != NULL
+                    ? __atomic_load_n (&registration->takes->n_copies, __ATOMIC_RELAXED)
+                    : 0,
   };
 }
 
@@ -102,6 +106,7 @@ xp_registration_infos_free (XpRegistrationInfo *infos, unsigned n)
       g_free (infos[i].signature);
       g_free (infos[i].plugin);
       g_free (infos[i].preference);
+      g_free (infos[i].takes);
     }
   g_free (infos);
 }

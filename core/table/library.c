@@ -191,6 +191,11 @@ check_implementation (const XpLibrary *library, const XpImplementation *from, GE
             library, error,
             "fallback(...): a fallback serves operators of every signature, so it "
             "has no typed form");
+      if (from->takes != NULL || library->takes != NULL)
+        return xp_library_set_invalid (
+            library, error,
+            "fallback(...): a fallback serves operators of every signature, so what it takes is "
+            "not said here: it may decline, with xp_call_decline ()");
       return TRUE;
     }
   if (strcmp (library->name_space, "_") == 0 && strstr (from->name, "::") == NULL)
@@ -199,6 +204,10 @@ check_implementation (const XpLibrary *library, const XpImplementation *from, GE
         "impl(\"%s\", ...): a block of the wildcard namespace _ holds fallbacks "
         "only; name the operator's namespace in the block",
         from->name);
+  if (from->boxed == xp_fallthrough && (from->takes != NULL || library->takes != NULL))
+    return xp_library_set_invalid (
+        library, error, "impl(\"%s\", ...): a fallthrough is no kernel, and takes nothing",
+        from->name);
   if (strchr (from->name, '(') != NULL)
     return xp_library_set_invalid (
         library, error, "impl(\"%s\", ...): expected the name of an operator, found a schema",
@@ -206,9 +215,39 @@ check_implementation (const XpLibrary *library, const XpImplementation *from, GE
   return TRUE;
 }
 
+/* What the author of a boxed kernel has written; what does not parse is refused where it is
+ * compared. */
+static char *
+canonical_signature (const char *text)
+{
+  if (text == NULL)
+    return NULL;
+  g_autofree char *full = g_strconcat ("_", text, NULL);
+  g_autoptr (XpSchema) schema = xp_schema_parse (full, NULL);
+  return schema != NULL ? xp_schema_signature (schema) : g_strdup (text);
+}
+
+static gboolean
+parse_takes (XpLibrary *library, const XpImplementation *from, Takes **takes, GError **error)
+{
+  GError *local = NULL;
+  g_autofree char *said = g_steal_pointer (&library->takes);
+  const char *text = from->takes != NULL ? from->takes : said;
+  *takes = NULL;
+  if (text == NULL)
+    return TRUE;
+  *takes = xp_takes_parse (text, &local);
+  if (*takes != NULL)
+    return TRUE;
+  xp_library_set_invalid (library, error, "%s:%d: %s", from->file, from->line, local->message);
+  g_error_free (local);
+  return FALSE;
+}
+
 static gboolean
 library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
 {
+  Takes *takes;
   if (!check_implementation (library, from, error))
     return FALSE;
   char *row_name = NULL;
@@ -227,8 +266,16 @@ library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
               from->name);
         }
     }
+  if (!parse_takes (library, from, &takes, error))
+    {
+      g_free (row_name);
+      return FALSE;
+    }
   Registration *registration = g_new0 (Registration, 1);
-  registration->kernel = (XpKernel){ from->boxed, from->typed, from->data };
+  registration->takes = takes;
+  registration->boxed = from->boxed;
+  registration->kernel = (XpKernel){ takes != NULL ? xp_guard : from->boxed,
+                                     takes != NULL ? NULL : from->typed, from->data, from->typed };
   registration->key = library->key;
   registration->owner = library->owner;
   registration->priority = library->owner->priority;
@@ -237,7 +284,8 @@ library_impl (XpLibrary *library, const XpImplementation *from, GError **error)
   registration->file = g_strdup (from->file);
   registration->line = from->line;
   registration->location = location_text (from->file, from->line);
-  registration->signature = g_strdup (from->signature);
+  registration->signature = from->typed != NULL ? g_strdup (from->signature)
+                                                : canonical_signature (from->signature);
   registration->destroy = from->destroy;
   Entry *entry = g_new0 (Entry, 1);
   entry->registration = registration;
@@ -260,4 +308,12 @@ xp_library_impl (XpLibrary *library, const XpImplementation *implementation, GEr
   else
     library_impl (library, implementation, &local);
   return keep_error (library, local, error);
+}
+
+void
+xp_library_takes (XpLibrary *library, const char *takes)
+{
+  g_return_if_fail (library != NULL && takes != NULL);
+  xp_library_check_takes (library);
+  library->takes = g_strdup (takes);
 }

@@ -53,6 +53,7 @@ xp_registration_free (Registration *registration)
   g_free (registration->location);
   g_free (registration->file);
   g_free (registration->signature);
+  xp_takes_free (registration->takes);
   g_free (registration);
 }
 

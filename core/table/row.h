@@ -6,6 +6,7 @@
 #pragma once
 
 #include "keys/backends.h"
+#include "table/takes.h"
 
 #include <crosspoint/direct.h>
 #include <crosspoint/table.h>
@@ -69,7 +70,9 @@ struct Registration
   char *location; /* registered at FILE:LINE */
   char *file;
   int line;
-  char *signature; /* NULL where it does not say */
+  char *signature;       /* NULL where it does not say */
+  Takes *takes;          /* NULL where it takes all that its schema allows */
+  XpBoxedFunction boxed; /* its own; with takes, the kernel's stands before it */
   GDestroyNotify destroy;
   XpKernelHandle *handle; /* where somebody has one; not counted */
 };
@@ -105,6 +108,7 @@ struct Head
   char *signature;
   uint64_t optional_results;  /* a bit for each that may be None */
   uint64_t written_arguments; /* as the row's definition annotates them */
+  uint64_t viewed_arguments;  /* that have an alias set and are not written */
   bool takes_mixed_devices;   /* as its tag says */
   Block *block;               /* the newest, NULL while the row had no kernels */
 };
@@ -157,6 +161,14 @@ const char *xp_preference_text (const Registration *registration);
 void xp_registration_info_init (XpRegistrationInfo *info, const Registration *registration,
                                 bool is_active);
 
+/* --- signatures.c --- */
+/* Whether what the kernel says of its signature can be understood. */
+gboolean xp_signature_check_readable (const char *row_name, const Registration *registration,
+                                      GError **error);
+/* Whether a kernel takes what the schema says. One that does not say is believed. */
+gboolean xp_signature_check (const char *row_name, const Definition *definition,
+                             const Registration *registration, GError **error);
+
 /* --- compute.c: the rules. --- */
 typedef struct
 {
@@ -204,6 +216,9 @@ typedef enum
   XP_N_SPECIALS
 } XpSpecial;
 extern XpKernel xp_special_kernels[XP_N_SPECIALS];
+
+/* What stands before a kernel that does not take all that its schema allows. */
+extern XpBoxedFunction xp_guard;
 
 static inline bool
 kernel_is_special (const XpKernel *kernel)

@@ -6,6 +6,7 @@
 #include "table/row.h"
 
 XpKernel xp_special_kernels[XP_N_SPECIALS];
+XpBoxedFunction xp_guard;
 
 const char *
 xp_rule_label (XpRule rule)

@@ -94,56 +94,6 @@ touch (Touched *touched, Row *row)
   g_ptr_array_add (touched->rows, row);
 }
 
-/* What a kernel takes must be known, also of one that waits for its row. */
-static gboolean
-check_readable (const char *row_name, const Registration *registration, GError **error)
-{
-  if (registration->signature == NULL)
-    return TRUE;
-  GError *local = NULL;
-  g_autofree char *text = g_strconcat ("_", registration->signature, NULL);
-  g_autoptr (XpSchema) schema = xp_schema_parse (text, &local);
-  if (schema != NULL)
-    return TRUE;
-  xp_error_set (error, XP_ERROR_INVALID_REGISTRATION,
-                &(XpErrorDetails){ .op = (char *) row_name,
-                                   .key = (char *) xp_key_name (registration->key),
-                                   .plugin = registration->owner->name },
-                "the signature of the kernel %s for %s does not parse: %s", registration->location,
-                row_name, local->message);
-  g_error_free (local);
-  return FALSE;
-}
-
-/* Whether a kernel takes what the schema says; a kernel that does not say is believed. */
-static gboolean
-check_signature (const char *row_name, const Definition *definition,
-                 const Registration *registration, GError **error)
-{
-  if (definition == NULL || registration->signature == NULL
-      || strcmp (definition->signature, registration->signature) == 0)
-    return TRUE;
-  g_autofree char *text = g_strconcat ("_", registration->signature, NULL);
-  g_autofree char *expected = xp_schema_to_string (definition->schema);
-  g_autoptr (XpSchema) found = xp_schema_parse (text, NULL);
-  if (found == NULL)
-    return check_readable (row_name, registration, error);
-  g_autofree char *reason = xp_schema_difference (definition->schema, found);
-  if (reason == NULL)
-    return TRUE;
-  xp_error_set (
-      error, XP_ERROR_SCHEMA_MISMATCH,
-      &(XpErrorDetails){ .op = (char *) row_name,
-                         .key = (char *) xp_key_name (registration->key),
-                         .plugin = registration->owner->name },
-      "Inferred operator schema for a kernel function doesn't match the expected function "
-      "schema.\n  operator: %s\n  expected schema: %s\n    %s\n  inferred schema: %s\n"
-      "    %s\n  reason: %s",
-      row_name, expected, definition->location, registration->signature, registration->location,
-      reason);
-  return FALSE;
-}
-
 static gboolean
 add_definition (Entry *entry, Touched *touched, GError **error)
 {
@@ -162,7 +112,7 @@ add_definition (Entry *entry, Touched *touched, GError **error)
       return FALSE;
     }
   for (unsigned i = 0; i < row->registrations->len; i++)
-    if (!check_signature (row->name, entry->definition, row->registrations->pdata[i], error))
+    if (!xp_signature_check (row->name, entry->definition, row->registrations->pdata[i], error))
       return FALSE;
   row->definition = entry->definition;
   entry->row = row;
@@ -240,8 +190,9 @@ add_registration (Entry *entry, Touched *touched, GError **error)
       return TRUE;
     }
   Row *row = xp_row_make (entry->row_name);
-  if (row->definition != NULL ? !check_signature (row->name, row->definition, registration, error)
-                              : !check_readable (row->name, registration, error))
+  if (row->definition != NULL
+          ? !xp_signature_check (row->name, row->definition, registration, error)
+          : !xp_signature_check_readable (row->name, registration, error))
     return FALSE;
   registration->row = row;
   if (!add_to_list (row->registrations, registration, touched, error))

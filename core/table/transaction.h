@@ -34,6 +34,7 @@ struct XpLibrary
   int line;
   XpOwner *owner;
   GPtrArray *entries; /* Entry */
+  char *takes;        /* what the next kernel takes; else NULL */
   /* Where entries wait while a constructor runs; NULL when each is published at once. */
   struct XpTransaction *transaction;
 };
@@ -91,6 +92,9 @@ gboolean xp_library_is_identifier (const char *name);
 /* A block of @owner; its entries wait in @transaction, where that is not NULL. */
 XpLibrary *xp_library_make (const XpLibraryBlock *block, XpOwner *owner, XpTransaction *transaction,
                             GError **error);
+
+/* What was said of the next kernel, and none came, is a mistake. */
+void xp_library_check_takes (XpLibrary *library);
 
 /* Hands an entry to the constructor's transaction, or puts it into the table at once. */
 gboolean xp_library_add (XpLibrary *library, Entry *entry, GError **error);

@@ -213,7 +213,8 @@ START_TEST (then_an_error_lists_them_all)
                     "declined them.\n"
                     "  registered at kernel.c:2 (the program): only on Sundays\n"
                     "  registered at kernel.c:1 (the program): only on Sundays\n"
-                    "  registered at kernel.c:3 (the program): only on Sundays");
+                    "  registered at kernel.c:3 (the program): only on Sundays\n"
+                    "Convert the arguments, or load a plugin that takes them.");
   assert_error (error, XP_ERROR_DECLINED, "de::foo");
 }
 END_TEST

@@ -20,7 +20,7 @@ CHECK_AT (XpValue, tag, 0)
 CHECK_AT (XpValue, length, 4)
 CHECK_AT (XpValue, as, 8)
 
-G_STATIC_ASSERT (sizeof (XpKernel) == 24);
+G_STATIC_ASSERT (sizeof (XpKernel) == 32);
 CHECK_AT (XpKernel, boxed, 0)
 CHECK_AT (XpKernel, typed, 8)
 CHECK_AT (XpKernel, data, 16)

@@ -317,7 +317,11 @@ make_until_refused (History *history, const unsigned *order, XpError code, const
       assert_text (whole_table (), before);
       assert_table_is_sound ();
       compare_with_seen (history, history->made | 1u << order[i], error_text (error));
-      ck_assert_str_eq (error->message, message);
+      /* PyTorch's words; ours go on with a line for each argument that differs. */
+      size_t n = strlen (message);
+      ck_assert (strncmp (error->message, message, n) == 0);
+      ck_assert (error->message[n] == '\0' || strncmp (error->message + n, "\n  argument ", 12) == 0
+                 || strncmp (error->message + n, "\n  return ", 10) == 0);
       if (key != NULL)
         ck_assert_str_eq (xp_error_get_details (error)->key, key);
       assert_error (error, code, message);

@@ -209,6 +209,37 @@ START_TEST (pain_2_nothing_is_loaded)
 }
 END_TEST
 
+/* Test 29 of the reports: what a kernel says of itself is compared when it is loaded. */
+START_TEST (kernels_that_say_what_they_take)
+{
+  GError *error = NULL;
+  g_autofree char *table = table_text ();
+  assert_refused ("scale_wrong", XP_ERROR_SCHEMA_MISMATCH,
+                  "argument 1 (k): the schema says float, the kernel int");
+  assert_table (table);
+  assert_refused ("scale_mistaken", XP_ERROR_INVALID_REGISTRATION,
+                  "\"y: float32\", but y is no tensor argument");
+  assert_refused ("scale_left_over", XP_ERROR_INVALID_REGISTRATION,
+                  "expected a kernel after it, found none");
+  assert_refused ("scale_trailing", XP_ERROR_INVALID_REGISTRATION,
+                  "expected a kernel after it, found none");
+  assert_table (table);
+
+  XpPlugin *plugin = load_fixture ("scale");
+  g_autofree char *dump = xp_table_dump ("t::scale");
+  ck_assert_ptr_nonnull (strstr (dump, " :: (Tensor _0, float _1) -> Tensor _0 [ boxed ]"));
+  g_autoptr (XpTensor) x = xp_tensor_new_scalar (xp_value_int (2), XP_FLOAT32, XP_CPU, NULL);
+  XpValue arguments[] = { xp_value_tensor (x), xp_value_float (0.5) }, result = XP_NONE;
+  xp_operator_call (xp_operator_find ("t::scale"), arguments, &result, &error);
+  assert_no_error (error);
+  g_auto (XpValue) element = xp_tensor_get_element (result.as.tensor, 0);
+  ck_assert_double_eq (element.as.number, 1);
+  xp_value_clear (&result);
+  unload (plugin);
+  assert_table (table);
+}
+END_TEST
+
 int
 main (void)
 {
@@ -221,6 +252,7 @@ main (void)
   tcase_add_test (tests, pain_20_text_of_a_missing_kernel);
   tcase_add_test (tests, pain_17_output_is_untouched);
   tcase_add_test (tests, pain_2_nothing_is_loaded);
+  tcase_add_test (tests, kernels_that_say_what_they_take);
   suite_add_tcase (suite, tests);
   return run_suite (suite);
 }

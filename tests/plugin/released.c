@@ -6,6 +6,8 @@
 #include "plugin/fixtures.h"
 #include "plugin/late_table.h"
 
+#include <malloc.h>
+
 /* --- A destroy function of the plugin runs on another thread. --- */
 
 static XpLibrary *
@@ -174,6 +176,7 @@ fill_free_lists (void)
 START_TEST (another_kernel_at_its_address)
 {
   GError *error = NULL;
+  mallopt (M_MXFAST, 160); /* so that what is freed stays a block of its size */
   load_fixture ("rows");
   XpPlugin *plugin = load_fixture ("late");
   Guest in_what_goes = { 0 }, inside = { 0 }, in_what_came = { 0 };

@@ -293,12 +293,19 @@ static const struct
   const char *signature;
   const char *reason;
 } misfits[] = {
-  { "(Tensor _0) -> Tensor _0", "The number of arguments is different. 2 vs 1." },
+  { "(Tensor _0) -> Tensor _0", "The number of arguments is different. 2 vs 1."
+                                "\n  argument 1 (y): the schema says Tensor, the kernel nothing" },
   { "(Tensor _0, Tensor _1, int _2) -> Tensor _0",
-    "The number of arguments is different. 2 vs 3." },
-  { "(Tensor _0, Tensor _1) -> ()", "The number of returns is different. 1 vs 0" },
-  { "(Tensor _0, Tensor? _1) -> Tensor _0", "Type mismatch in argument 2: Tensor vs Tensor?" },
-  { "(Tensor _0, Tensor _1) -> Tensor[] _0", "Type mismatch in return 1: Tensor vs Tensor[]" },
+    "The number of arguments is different. 2 vs 3."
+    "\n  argument 2: the schema says nothing, the kernel int" },
+  { "(Tensor _0, Tensor _1) -> ()", "The number of returns is different. 1 vs 0"
+                                    "\n  return 0: the schema says Tensor, the kernel nothing" },
+  { "(Tensor _0, Tensor? _1) -> Tensor _0",
+    "Type mismatch in argument 2: Tensor vs Tensor?"
+    "\n  argument 1 (y): the schema says Tensor, the kernel Tensor?" },
+  { "(Tensor _0, Tensor _1) -> Tensor[] _0",
+    "Type mismatch in return 1: Tensor vs Tensor[]"
+    "\n  return 0: the schema says Tensor, the kernel Tensor[]" },
 };
 
 static XpImplementation

@@ -55,8 +55,10 @@ typedef void (*XpTypedFunction) (void);
 /**
  * XpKernel:
  * @boxed: the boxed form, always there
- * @typed: the typed form, or %NULL
+ * @typed: the typed form, if typed callers may call it, or %NULL
  * @data: the registrant's data
+ * @adapted: what the adapter of a typed kernel calls: its typed form, which @typed is not where
+ *   something stands before the kernel
  *
  * The public head of a kernel. Frozen; what follows it is private.
  */
@@ -65,6 +67,7 @@ struct XpKernel
   XpBoxedFunction boxed;
   XpTypedFunction typed;
   void *data;
+  XpTypedFunction adapted;
 };
 
 /**

@@ -159,7 +159,16 @@ G_BEGIN_DECLS
   _ (SECOND_CORE, "RuntimeError",                                                                  \
      "Two copies of the core are in one process, or a plugin would not find the one there is.",    \
      "Use one libcrosspoint.so for the program and its plugins, or link the program with "         \
-     "-rdynamic.")
+     "-rdynamic.")                                                                                 \
+  _ (NO_KERNEL_DTYPE, "NotImplementedError",                                                       \
+     "No kernel in the cell or below it takes the dtype of an argument.",                          \
+     "Convert the argument, or load a plugin that takes its dtype.")                               \
+  _ (NOT_CONTIGUOUS, "NotImplementedError",                                                        \
+     "No kernel in the cell or below it takes an argument that is not contiguous.",                \
+     "Make the argument contiguous.")                                                              \
+  _ (OVERLAP, "NotImplementedError",                                                               \
+     "No kernel in the cell or below it takes arguments that share memory with what is written.",  \
+     "Clone the argument.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**

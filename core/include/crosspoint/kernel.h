@@ -139,6 +139,18 @@ XP_PUBLIC gboolean xp_view_strides (const XpTensor *tensor, const XpShape *shape
 XP_PUBLIC void xp_like_strides (const XpTensor *tensor, int64_t *strides);
 
 /**
+ * xp_tensor_contiguous:
+ * @tensor: a strided tensor
+ * @error: return location for an error
+ *
+ * Errors: %XP_ERROR_INVALID_ARGUMENT for another layout, or for memory that the host cannot reach;
+ * %XP_ERROR_NO_MEMORY, and those of the device.
+ *
+ * Returns: (transfer full): @tensor where it is contiguous, else a contiguous copy of it
+ */
+XP_PUBLIC XpTensor *xp_tensor_contiguous (XpTensor *tensor, GError **error);
+
+/**
  * XpResultType:
  *
  * Finds the dtype of a result from the dtypes of its operands, as torch.result_type() does:

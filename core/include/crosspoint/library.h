@@ -115,6 +115,7 @@ typedef struct
  * @flags: %XpKernelFlags
  * @file: where the registration stands
  * @line: and in which line
+ * @takes: (nullable): what the kernel takes of what its schema allows; see xp_takes()
  *
  * A kernel for a cell.
  */
@@ -130,6 +131,7 @@ typedef struct
   uint32_t flags;
   int line;
   const char *file;
+  const char *takes;
 } XpImplementation;
 
 /**
@@ -160,6 +162,12 @@ XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpVal
 #define xp_impl(m, operator_name, function)                                                        \
   xp_impl_with_data (m, operator_name, function, NULL, NULL)
 
+/* The same with what the kernel takes, which is compared with the row's schema when both are there:
+ * xp_impl_signed (m, "scale", scale, "(Tensor x, float factor) -> Tensor"). */
+#define xp_impl_signed(m, operator_name, function, signature_text)                                 \
+  xp_impl_at_ ((m), (operator_name), (function), NULL, (signature_text), NULL, NULL, __FILE__,     \
+               __LINE__)
+
 #define xp_impl_with_data(m, operator_name, function, user_data, destroy_data)                     \
   xp_impl_at_ ((m), (operator_name), (function), NULL, NULL, (user_data), (destroy_data),          \
                __FILE__, __LINE__)
@@ -167,6 +175,29 @@ XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpVal
 /* Fills the column of the block's key wherever a row has nothing better; the block's namespace is
  * `_`. */
 #define xp_fallback(m, function) xp_impl_with_data (m, NULL, function, NULL, NULL)
+
+/**
+ * xp_takes:
+ * @m: the block
+ * @text: clauses with a semicolon between them, each of words with blanks between them: dtypes, of
+ *   which the tensors have to have one; `contiguous`; and `no_overlap` and `refuse`, which are of
+ *   the whole call. `index: int64` is of that argument alone, `a b: contiguous` of two, and what
+ *   stands without names is of all tensors that no clause names
+ *
+ * Says of the kernel that is registered next in the block what it takes of all that its schema
+ * allows, in either form: `xp_takes (m, "float32 contiguous; index: int64");`.
+ *
+ * A tensor of another dtype is declined for the kernel: the next one of the cell is tried, and if
+ * there is none the call fails with %XP_ERROR_NO_KERNEL_DTYPE. Of a strided tensor that has to be
+ * contiguous a copy is made, whose elements are copied back if the argument is written; with
+ * `no_overlap` a copy is made of what is read and may share memory with an argument that is
+ * written. What cannot be copied is declined: where the result has to be a view of the argument,
+ * where elements that are written overlap each other or those of another argument that is written,
+ * and everything with `refuse`; if no kernel is left that is %XP_ERROR_NOT_CONTIGUOUS or
+ * %XP_ERROR_OVERLAP. Copies are counted, see %XpRegistrationInfo. Typed callers box their arguments
+ * for such a kernel.
+ */
+#define xp_takes(m, text) xp_library_takes ((m), (text))
 
 /* What the xp_impl_… macros of a generated header expand to; @operator_name has its namespace. It
  * goes into the note too, so that advice can tell who has a kernel for an operator. */
@@ -348,6 +379,9 @@ XP_PUBLIC gboolean xp_library_def (XpLibrary *library, const XpDefinition *defin
 XP_PUBLIC gboolean xp_library_impl (XpLibrary *library, const XpImplementation *implementation,
                                     GError **error);
 
+/* What xp_takes() does. A mistake in @takes is found when the kernel is registered. */
+XP_PUBLIC void xp_library_takes (XpLibrary *library, const char *takes);
+
 /* --- What the macros above expand to. All members in order, for C and for C++. -----------------
  */
 
@@ -364,7 +398,7 @@ xp_impl_at_ (XpLibrary *library, const char *name, XpBoxedFunction boxed, XpType
              const char *signature, void *data, GDestroyNotify destroy, const char *file, int line)
 {
   const XpImplementation implementation = {
-    sizeof (XpImplementation), name, boxed, typed, signature, data, destroy, 0, line, file
+    sizeof (XpImplementation), name, boxed, typed, signature, data, destroy, 0, line, file, NULL
   };
   return xp_library_impl (library, &implementation, NULL);
 }

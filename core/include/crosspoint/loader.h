@@ -75,6 +75,7 @@ XP_PUBLIC const char *xp_plugin_state_name (XpPluginState state);
  * @cpu: CPU features it needs
  * @has_core: whether a copy of the core is linked into it, so that it cannot be loaded
  * @declares_resident: whether @resident is what its own note says
+ * @is_schemas: whether it is a file of schemas, NAME.ops, which has no code
  *
  * What is known about a plugin without running it, and where it is in its life.
  */
@@ -106,6 +107,7 @@ typedef struct
   char **cpu;
   gboolean has_core;
   gboolean declares_resident;
+  gboolean is_schemas;
 } XpPluginInfo;
 
 XP_PUBLIC void xp_plugin_info_free (XpPluginInfo *info);
@@ -162,20 +164,22 @@ XP_PUBLIC gboolean xp_library_keeps_threads (const char *file);
 
 /**
  * xp_plugin_load:
- * @name: a name, which is looked for as NAME.so on the search path, or a path, which has a slash in
- *   it
+ * @name: a name, which is looked for as NAME.so on the search path, or as itself if it ends in
+ *   `.ops`; or a path, which has a slash in it
  * @error: return location for an error
  *
  * Loads a plugin, or counts one load more of it. Of the variants NAME.LEVEL.so beside NAME.so (see
- * docs/plugins.md) a name loads the best that this machine runs. A plugin that cannot be loaded is
+ * docs/plugins.md) a name loads the best that this machine runs. A file of schemas, NAME.ops (see
+ * schema_file.h), is a plugin without code, called by the name of its file: its rows appear, their
+ * cells are empty, and another plugin may own their namespace. A plugin that cannot be loaded is
  * remembered: a later error that it could have prevented repeats why.
  *
  * Errors: %XP_ERROR_PLUGIN_NOT_FOUND, %XP_ERROR_NOT_A_PLUGIN, %XP_ERROR_INVALID_NOTE,
  * %XP_ERROR_DISABLED, %XP_ERROR_WRONG_MACHINE, %XP_ERROR_WRONG_ABI, %XP_ERROR_MISSING_CPU_FEATURE,
  * %XP_ERROR_MISSING_REQUIREMENT, %XP_ERROR_UNSAFE_FILE, %XP_ERROR_PLUGIN_CONFLICT,
  * %XP_ERROR_QUARANTINED, unless the setting `load-quarantined` is on, %XP_ERROR_FILE_FORMAT,
- * %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD, %XP_ERROR_SECOND_CORE, and
- * those of xp_library_def() and xp_library_impl().
+ * %XP_ERROR_SCHEMA_SYNTAX, %XP_ERROR_LOAD_FAILED, %XP_ERROR_UNSUITABLE, %XP_ERROR_NESTED_LOAD,
+ * %XP_ERROR_SECOND_CORE, and those of xp_library_def() and xp_library_impl().
  *
  * Returns: (transfer none): the plugin
  */

@@ -68,6 +68,8 @@ XP_PUBLIC XpRule xp_rule_for_cell (const XpKey *kernels, unsigned n_kernels, gbo
  * @plugin: the plugin that owns it
  * @priority: its priority
  * @preference: (nullable): the preference that it is ranked by, `aten::mm@openblas`
+ * @takes: (nullable): what it takes of what its schema allows, as xp_takes() was told
+ * @n_copies: how many tensors were copied for it
  *
  * A kernel on a key of a row, or a fallback.
  */
@@ -85,6 +87,8 @@ typedef struct
   char *signature;
   char *plugin;
   char *preference;
+  char *takes;
+  uint64_t n_copies;
 } XpRegistrationInfo;
 
 /**
