@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * frames.c: what is frozen within a major version: the layout of frames, kernels, rows' heads and
- * threads' heads; what a frame says during a call; calls that are handed over; and one boxed
- * fallback, registered once for all operators, that counts calls and redispatches.
+ * frames.c: what is frozen within a major version: the layout of frames, kernels, rows' heads,
+ * threads' heads and tensors' heads; what a frame says during a call; calls that are handed over;
+ * and one boxed fallback, registered once for all operators, that counts calls and redispatches.
  */
 #include "calls.h"
 #include "table/blocks.h"
@@ -58,6 +58,37 @@ CHECK_AT (XpThreadHead, top, 32)
 CHECK_AT (XpThreadHead, limit, 40)
 CHECK_AT (XpThreadHead, stack_limit, 48)
 CHECK_AT (XpThreadHead, attention, 56)
+
+G_STATIC_ASSERT (sizeof (XpOperatorHandle) == 24);
+CHECK_AT (XpOperatorHandle, name, 0)
+CHECK_AT (XpOperatorHandle, signature, 8)
+CHECK_AT (XpOperatorHandle, op, 16)
+
+G_STATIC_ASSERT (sizeof (XpDevice) == 8);
+CHECK_AT (XpDevice, backend, 0)
+CHECK_AT (XpDevice, index, 4)
+
+G_STATIC_ASSERT (sizeof (XpInts) == 16);
+CHECK_AT (XpInts, data, 0)
+CHECK_AT (XpInts, length, 8)
+
+G_STATIC_ASSERT (sizeof (DLTensor) == 48);
+CHECK_AT (DLTensor, data, 0)
+CHECK_AT (DLTensor, device, 8)
+CHECK_AT (DLTensor, ndim, 16)
+CHECK_AT (DLTensor, dtype, 20)
+CHECK_AT (DLTensor, shape, 24)
+CHECK_AT (DLTensor, strides, 32)
+CHECK_AT (DLTensor, byte_offset, 40)
+
+G_STATIC_ASSERT (sizeof (XpTensor) == 80);
+CHECK_AT (XpTensor, dl, 0)
+CHECK_AT (XpTensor, keys, 48)
+CHECK_AT (XpTensor, flags, 64)
+CHECK_AT (XpTensor, dtype, 68)
+CHECK_AT (XpTensor, layout, 69)
+CHECK_AT (XpTensor, reserved, 70)
+CHECK_AT (XpTensor, numel, 72)
 
 G_STATIC_ASSERT (XP_OK == 0 && XP_FAILED == 1 && XP_DECLINED == 2);
 
