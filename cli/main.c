@@ -2,6 +2,7 @@
  *
  * main.c: the program `crosspoint`: finds the command, loads what it is to see, runs it.
  */
+#include "author/compile.h"
 #include "commands/command.h"
 #include "output.h"
 
@@ -68,7 +69,7 @@ load_plugins (const Settings *settings, GError **error)
   if (!settings->no_default)
     load_configured ();
   for (char **name = settings->loads; name != NULL && *name != NULL; name++)
-    if (xp_plugin_load (*name, error) == NULL)
+    if (load_plugin_or_source (*name, error) == NULL)
       return FALSE;
   return TRUE;
 }

@@ -82,8 +82,11 @@ XpReport *report_table (char **arguments, GError **error);
 XpReport *report_has (char **arguments, GError **error);
 XpReport *report_replay (char **arguments, GError **error);
 
-extern const GOptionEntry call_options[], prefer_options[], run_options[], gen_options[];
+extern const GOptionEntry call_options[], cc_options[], gen_options[], new_options[],
+    prefer_options[], run_options[];
 int command_call (const Settings *settings, char **arguments);
+int command_cc (const Settings *settings, char **arguments);
+int command_new (const Settings *settings, char **arguments);
 int command_prefer (const Settings *settings, char **arguments);
 int command_run (const Settings *settings, char **arguments);
 int command_gen (const Settings *settings, char **arguments);

@@ -111,6 +111,22 @@ const Command commands[] = {
     LOADS_DEFAULT, 0, 1, prefer_options, NULL, command_prefer },
   { "run", "[--echo] SCRIPT", "Runs a script in the little language; `-` is standard input.",
     "crosspoint run tour.xp", LOADS_DEFAULT, 1, 1, run_options, NULL, command_run },
+  { "new", "[--key KEY]… NAME",
+    "Writes a plugin to begin with: kernels, schemas, build files, a test.",
+    "crosspoint new demo --key CPU --key Meta\n\n"
+    "It builds and passes at once, by `make test` or by `meson test`.",
+    LOADS_NOTHING, 1, 1, new_options, NULL, command_new },
+  { "cc", "[-n] [-o PLUGIN.so] FILE.c… [FILE.ops…]", "Compiles C files to a plugin.",
+    "crosspoint cc demo.c\n\n"
+    "The flags are those of pkg-config for this library, and those that keep a plugin's names its "
+    "own.\n"
+    "FILE.ops beside FILE.c, or given, goes through `gen`: its header can be included, its rows "
+    "come\n"
+    "with the plugin. CC, CPPFLAGS, CFLAGS and LDFLAGS are taken from the environment. `load "
+    "FILE.c` "
+    "in\n"
+    "a script, and `--load FILE.c`, compile and load; `load` again, after an edit, swaps.",
+    LOADS_NOTHING, 1, ANY, cc_options, NULL, command_cc },
   { "gen", "[-o DIR] [--rows] FILE.ops", "Writes C from the schemas of a .ops file.",
     "crosspoint gen -o . myops.ops", LOADS_NOTHING, 1, 1, gen_options, NULL, command_gen },
 };

@@ -4,6 +4,7 @@
  * and expressions, whose values are printed.
  */
 #include "session.h"
+#include "author/compile.h"
 
 #include "commands/command.h"
 
@@ -88,7 +89,7 @@ static gboolean
 run_load (Session *session, const char *rest, GString *output, GError **error)
 {
   g_auto (GStrv) words = split_words (rest, 1, "load NAME|FILE", error);
-  XpPlugin *plugin = words != NULL ? xp_plugin_load (words[0], error) : NULL;
+  XpPlugin *plugin = words != NULL ? load_plugin_or_source (words[0], error) : NULL;
   if (plugin == NULL)
     return FALSE;
   g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);

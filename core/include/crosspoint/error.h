@@ -168,7 +168,9 @@ G_BEGIN_DECLS
      "Make the argument contiguous.")                                                              \
   _ (OVERLAP, "NotImplementedError",                                                               \
      "No kernel in the cell or below it takes arguments that share memory with what is written.",  \
-     "Clone the argument.")
+     "Clone the argument.")                                                                        \
+  _ (COMPILE_FAILED, "SyntaxError", "The compiler refused the source of a plugin.",                \
+     "Correct the source where the compiler's own messages point.")
 
 #define XP_ERROR_ENUMERATOR_(code, klass, meaning, next) XP_ERROR_##code,
 /**
