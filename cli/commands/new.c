@@ -25,8 +25,8 @@ static const struct
   const char *template;
   const char *suffix;
 } files[] = {
-  { "plugin.c", ".c" }, { "plugin.ops", ".ops" }, { "meson.build", NULL },
-  { "Makefile", NULL }, { "test.xp", NULL },      { "README.md", NULL },
+  { "plugin.c.in", ".c" }, { "plugin.ops", ".ops" }, { "meson.build", NULL },
+  { "Makefile", NULL },    { "test.xp", NULL },      { "README.md", NULL },
 };
 
 /* --- What may be made. --- */
@@ -134,7 +134,7 @@ write_template (const char *folder, unsigned i, const char *name, GError **error
 {
   g_autofree char *template = template_text (files[i].template);
   g_autoptr (GString) text = g_string_new (template);
-  g_autofree char *kernels = parts_for_keys ("kernel-%s.c", "kernel.c", name);
+  g_autofree char *kernels = parts_for_keys ("kernel-%s.c.in", "kernel.c.in", name);
   g_autofree char *tests = parts_for_keys ("test-%s.xp", "test-key.xp", name);
   replace (text, "@KERNELS@", kernels);
   replace (text, "@TESTS@", tests);
