@@ -65,6 +65,7 @@ call_guard (void)
 }
 
 WORK (typed, xp_bench_nop2 (x, y, 1.0, NULL))
+WORK (typed_9, xp_bench_nop9 (x, y, NULL, 1, 2, 1.0, 2.0, true, false, NULL))
 WORK (typed_result, call_id1 (x))
 WORK (typed_number, call_num0 ())
 WORK (redispatch, xp_bench_nop2_redispatch (xp_key_set (XP_KEY_CPU), x, y, 1.0, NULL))
@@ -80,7 +81,7 @@ enum
 {
   DIRECT,
   TYPED = 1,
-  PASSED_0 = 10,
+  PASSED_0 = 11,
   PASSED_30,
   ROWS_100,
   ROWS_10000,
@@ -92,6 +93,7 @@ enum
 Figure dispatch_figures[] = {
   { "direct", "direct call", 0 },
   { "typed", "typed call, two tensors and a double", 0 },
+  { "typed_9", "typed call, nine arguments", 0 },
   { "typed_result", "typed call, a tensor returned", 0 },
   { "typed_number", "typed call without tensors", 0 },
   { "redispatch", "typed redispatch to a key", 0 },
@@ -110,8 +112,8 @@ Figure dispatch_figures[] = {
 const unsigned n_dispatch_figures = N_FIGURES;
 
 static void (*const works[]) (XpTensor *x, XpTensor *y) = {
-  NULL,           typed,          typed_result, typed_number, redispatch,
-  boxed_to_boxed, boxed_to_typed, guard,        find,         find_unknown
+  NULL,           typed,          typed_9, typed_result, typed_number, redispatch,
+  boxed_to_boxed, boxed_to_typed, guard,   find,         find_unknown
 };
 
 static void

@@ -17,6 +17,16 @@ nop2 (G_GNUC_UNUSED XpCall *call, XpTensor *a, G_GNUC_UNUSED XpTensor *b, G_GNUC
 }
 
 static XpStatus
+nop9 (G_GNUC_UNUSED XpCall *call, XpTensor *a, G_GNUC_UNUSED XpTensor *b, G_GNUC_UNUSED XpTensor *c,
+      G_GNUC_UNUSED int64_t i, G_GNUC_UNUSED int64_t j, G_GNUC_UNUSED double s,
+      G_GNUC_UNUSED double t, G_GNUC_UNUSED bool u, G_GNUC_UNUSED bool v,
+      G_GNUC_UNUSED GError **error)
+{
+  sink = (int64_t) (intptr_t) a;
+  return XP_OK;
+}
+
+static XpStatus
 apart (G_GNUC_UNUSED XpCall *call, XpTensor *a, G_GNUC_UNUSED XpTensor *b, G_GNUC_UNUSED double s,
        G_GNUC_UNUSED GError **error)
 {
@@ -49,6 +59,7 @@ boxed_nop2 (G_GNUC_UNUSED XpCall *call, const XpValue *arguments, G_GNUC_UNUSED 
 XP_LIBRARY_IMPL (bench, CPU, m)
 {
   xp_impl_bench_nop2 (m, nop2);
+  xp_impl_bench_nop9 (m, nop9);
   xp_impl_bench_passed (m, nop2);
   xp_impl_bench_apart (m, apart);
   xp_impl_bench_id1 (m, id1);

@@ -16,6 +16,13 @@ nop2 (const at::Tensor &a, const at::Tensor &, double)
   sink = reinterpret_cast<int64_t> (&a);
 }
 
+static void
+nop9 (const at::Tensor &a, const at::Tensor &, const c10::optional<at::Tensor> &, int64_t, int64_t,
+      double, double, bool, bool)
+{
+  sink = reinterpret_cast<int64_t> (&a);
+}
+
 static at::Tensor
 id1 (const at::Tensor &a)
 {
@@ -31,6 +38,7 @@ num0 (int64_t x)
 TORCH_LIBRARY (bench, m)
 {
   m.def ("nop2(Tensor a, Tensor b, float s) -> ()");
+  m.def ("nop9(Tensor a, Tensor b, Tensor? c, int i, int j, float s, float t, bool u, bool v) -> ()");
   m.def ("id1(Tensor a) -> Tensor");
   m.def ("num0(int x) -> int");
 }
@@ -38,6 +46,7 @@ TORCH_LIBRARY (bench, m)
 TORCH_LIBRARY_IMPL (bench, CPU, m)
 {
   m.impl ("nop2", nop2);
+  m.impl ("nop9", nop9);
   m.impl ("id1", id1);
 }
 
@@ -83,12 +92,17 @@ measure_dispatch ()
   auto a = at::ones ({ 2, 2 }), b = at::ones ({ 2, 2 });
   auto op = find ("bench::nop2");
   auto typed = op.typed<void (const at::Tensor &, const at::Tensor &, double)> ();
+  auto nine = find ("bench::nop9")
+                  .typed<void (const at::Tensor &, const at::Tensor &,
+                               const c10::optional<at::Tensor> &, int64_t, int64_t, double, double,
+                               bool, bool)> ();
   auto result = find ("bench::id1").typed<at::Tensor (const at::Tensor &)> ();
   auto number = find ("bench::num0").typed<int64_t (int64_t)> ();
   void (*volatile direct) (const at::Tensor &, const at::Tensor &, double) = nop2;
 
   measure ("direct", [&] { direct (a, b, 1.0); });
   measure ("typed", [&] { typed.call (a, b, 1.0); });
+  measure ("typed_9", [&] { nine.call (a, b, c10::nullopt, 1, 2, 1.0, 2.0, true, false); });
   measure ("typed_result", [&] { auto returned = result.call (a); });
   measure ("typed_number", [&] { sink = number.call (3); });
   measure ("redispatch",

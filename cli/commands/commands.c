@@ -127,7 +127,8 @@ const Command commands[] = {
     "in\n"
     "a script, and `--load FILE.c`, compile and load; `load` again, after an edit, swaps.",
     LOADS_NOTHING, 1, ANY, cc_options, NULL, command_cc },
-  { "gen", "[-o DIR] [--rows] FILE.ops", "Writes C from the schemas of a .ops file.",
+  { "gen", "[-o DIR] [--rows|--docs] FILE.ops",
+    "Writes C, or a reference page, from the schemas of a .ops file.",
     "crosspoint gen -o . myops.ops", LOADS_NOTHING, 1, 1, gen_options, NULL, command_gen },
 };
 const unsigned n_commands = XP_LENGTH (commands);

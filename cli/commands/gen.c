@@ -11,13 +11,14 @@
 
 static char *directory;
 static char *root;
-static gboolean rows;
+static gboolean rows, docs;
 
 const GOptionEntry gen_options[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &directory, "Write into DIR (here)", "DIR" },
   { "root", 0, 0, G_OPTION_ARG_FILENAME, &root, "Name the file relative to DIR in locations",
     "DIR" },
   { "rows", 0, 0, G_OPTION_ARG_NONE, &rows, "Write the C file that opens the rows instead", NULL },
+  { "docs", 0, 0, G_OPTION_ARG_NONE, &docs, "Write a reference page, NAMESPACE.md, instead", NULL },
   { NULL },
 };
 
@@ -41,6 +42,14 @@ write_file (const char *folder, const char *name, char *contents, GError **error
   return text != NULL && g_file_set_contents (path, text, -1, error);
 }
 
+static char *
+write_output (const XpSchemaFile *file, const char *name_space, GPtrArray *notes)
+{
+  return rows   ? rows_write (file, name_space)
+         : docs ? page_write (file, name_space)
+                : header_write (file, name_space, notes);
+}
+
 int
 command_gen (const Settings *settings, char **arguments)
 {
@@ -50,12 +59,18 @@ command_gen (const Settings *settings, char **arguments)
   g_autofree char *name_space = file != NULL ? name_space_of_file (file, &error) : NULL;
   g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
   gboolean done = FALSE;
-  if (name_space != NULL)
+  if (rows && docs)
     {
-      g_autofree char *output = g_strdup_printf (rows ? "%s_rows.c" : "%s.h", name_space);
-      done = write_file (
-          directory != NULL ? directory : ".", output,
-          rows ? rows_write (file, name_space) : header_write (file, name_space, notes), &error);
+      g_clear_error (&error);
+      g_set_error (&error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "expected --rows or --docs, found both: each writes a file of its own");
+    }
+  else if (name_space != NULL)
+    {
+      const char *suffix = rows ? "_rows.c" : docs ? ".md" : ".h";
+      g_autofree char *output = g_strconcat (name_space, suffix, NULL);
+      done = write_file (directory != NULL ? directory : ".", output,
+                         write_output (file, name_space, notes), &error);
     }
   for (unsigned i = 0; i < notes->len; i++)
     g_printerr ("%s:%s\n", name, (char *) notes->pdata[i]);

@@ -502,6 +502,33 @@ emit_operator (GString *out, const XpSchemaLine *op, GHashTable *c_names, GPtrAr
   g_ptr_array_unref (e.names);
 }
 
+GPtrArray *
+header_prototypes (const XpSchemaFile *file)
+{
+  g_autoptr (GHashTable) c_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray *prototypes = g_ptr_array_new_with_free_func (g_free);
+  for (size_t i = 0; i < file->n_lines; i++)
+    {
+      const XpSchemaLine *op = file->lines[i];
+      g_autofree char *reason = reason_to_skip (op->schema);
+      Emission e = { .out = g_string_new (NULL), .op = op };
+      if (reason == NULL)
+        {
+          e.c_name = unique_c_name (op, op->name, c_names, notes);
+          e.names = g_ptr_array_new_with_free_func (g_free);
+          take_operator (&e);
+          emit (&e, "xp_%s (", e.c_name);
+          emit_parameters (&e);
+          emit (&e, ")");
+          g_free (e.c_name);
+          g_ptr_array_unref (e.names);
+        }
+      g_ptr_array_add (prototypes, g_string_free (e.out, reason != NULL));
+    }
+  return prototypes;
+}
+
 char *
 header_write (const XpSchemaFile *file, const char *name_space, GPtrArray *notes)
 {

@@ -15,6 +15,13 @@ char *default_expression (const XpArgument *argument, const ArgumentType *type, 
  * a text for each, and for each that has another name than one would expect: `LINE: why`. */
 char *header_write (const XpSchemaFile *file, const char *name_space, GPtrArray *notes);
 
+/* The caller of each operator, `xp_aten_relu (XpTensor *self, …)`, in the order of the file; NULL
+ * for one that is left out. (element-type utf8) */
+GPtrArray *header_prototypes (const XpSchemaFile *file);
+
+/* The reference page. */
+char *page_write (const XpSchemaFile *file, const char *name_space);
+
 /* The C file that opens the rows: one XP_LIBRARY block. */
 char *rows_write (const XpSchemaFile *file, const char *name_space);
 

@@ -29,7 +29,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       g_autofree char *rows = rows_write (file, name_space);
       g_autoptr (GPtrArray) notes = g_ptr_array_new_with_free_func (g_free);
       g_autofree char *header = header_write (file, name_space, notes);
-      if (rows == NULL || header == NULL || error != NULL)
+      g_autofree char *page = page_write (file, name_space);
+      if (rows == NULL || header == NULL || page == NULL || error != NULL)
         abort ();
     }
   if (error != NULL && strstr (error->message, "fuzz.ops") == NULL

@@ -204,15 +204,21 @@ XP_PUBLIC XpStatus xp_fallthrough (XpCall *call, const XpValue *arguments, XpVal
 #define xp_impl_typed_(m, operator_name, type, adapter, text, function)                            \
   __extension__({                                                                                  \
     XP_NOTE_RECORD_ ("kernels=" operator_name, __COUNTER__)                                        \
+    XP_CHECK_KERNEL_ (operator_name, type, #type, function);                                       \
     xp_impl_at_ ((m), (operator_name), (adapter), (XpTypedFunction) XP_CHECKED_ (type, function),  \
                  (text), NULL, NULL, __FILE__, __LINE__);                                          \
   })
 
-/* A function of exactly this type, or a compile error. */
+/* A function of exactly this type, or a compile error that begins with what was expected. */
 #ifdef __cplusplus
+#  define XP_CHECK_KERNEL_(operator_name, type, type_name, function) ((void) 0)
 #  define XP_CHECKED_(type, function) (static_cast<type> (function))
 #else
-#  define XP_CHECKED_(type, function) (_Generic((function), type : (function)))
+#  define XP_CHECK_KERNEL_(operator_name, type, type_name, function)                               \
+    _Static_assert(__builtin_types_compatible_p (__typeof__ (&*(function)), type),                 \
+                   "the kernel for " operator_name " has to be of the type " type_name             \
+                   ", which the generated header declares")
+#  define XP_CHECKED_(type, function) (function)
 #endif
 
 /* --- Blocks. --------------------------------------------------------------------------------- */
