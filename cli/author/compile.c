@@ -289,20 +289,65 @@ compile_plugin (char *const *files, const char *output, gboolean dry_run, GError
 
 /* --- Loading. --- */
 
-static char *compiled_folder; /* what was compiled to be loaded, until the program ends */
+static char *compiled_folder;        /* what was compiled to be loaded, until the program ends */
+static GHashTable *compiled_sources; /* a file in it -> the source it was compiled of */
 
 static void
 remove_compiled (void)
 {
-  remove_folder (compiled_folder);
+  GHashTableIter iter;
+  void *path;
+  for (g_hash_table_iter_init (&iter, compiled_sources);
+       g_hash_table_iter_next (&iter, &path, NULL);)
+    {
+      g_autofree char *own = g_path_get_dirname (path);
+      g_unlink (path);
+      g_rmdir (own);
+    }
+  g_rmdir (compiled_folder);
 }
 
 static gboolean
 compiled_folder_begin (GError **error)
 {
-  if (compiled_folder == NULL && (compiled_folder = folder_new (error)) != NULL)
-    atexit (remove_compiled);
-  return compiled_folder != NULL;
+  if (compiled_folder != NULL)
+    return TRUE;
+  compiled_folder = folder_new (error);
+  if (compiled_folder == NULL)
+    return FALSE;
+  compiled_sources = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  atexit (remove_compiled);
+  return TRUE;
+}
+
+/* Each time a file of its own: what is loaded keeps the one that it came from. */
+static char *
+compile_to_load (const char *source, GError **error)
+{
+  static unsigned n_compiled;
+  if (!compiled_folder_begin (error))
+    return NULL;
+  g_autofree char *base = g_path_get_basename (source);
+  g_autofree char *name = g_strdup_printf ("%u/%.*sso", ++n_compiled, (int) strlen (base) - 1,
+                                           base);
+  g_autofree char *path = g_build_filename (compiled_folder, name, NULL);
+  g_autofree char *own = g_path_get_dirname (path);
+  g_mkdir (own, 0700);
+  if (compile_plugin ((char *[]){ (char *) source, NULL }, path, FALSE, error))
+    {
+      g_hash_table_insert (compiled_sources, g_strdup (path),
+                           g_canonicalize_filename (source, NULL));
+      return g_steal_pointer (&path);
+    }
+  g_rmdir (own);
+  return NULL;
+}
+
+static const char *
+source_of (const char *path)
+{
+  return compiled_sources != NULL && path != NULL ? g_hash_table_lookup (compiled_sources, path)
+                                                  : NULL;
 }
 
 XpPlugin *
@@ -310,16 +355,22 @@ load_plugin_or_source (const char *name, GError **error)
 {
   if (!is_source (name))
     return xp_plugin_load (name, error);
-  if (!compiled_folder_begin (error))
+  g_autofree char *path = compile_to_load (name, error);
+  g_autoptr (XpPluginInfo) info = path != NULL ? xp_plugin_info_read (path, error) : NULL;
+  if (info == NULL)
     return NULL;
-  g_autofree char *base = g_path_get_basename (name);
-  base[strlen (base) - strlen (".c")] = '\0';
-  g_autofree char *file = g_strconcat (base, ".so", NULL);
-  g_autofree char *path = g_build_filename (compiled_folder, file, NULL);
-  if (!compile_plugin ((char *[]){ (char *) name, NULL }, path, FALSE, error))
-    return NULL;
-  XpPlugin *before = xp_plugin_find (path);
-  if (before != NULL && xp_plugin_state (before) == XP_PLUGIN_LOADED)
-    return xp_plugin_swap (before, NULL, XP_SWAP_FORCE, NULL, error);
+  XpPlugin *before = xp_plugin_find (info->name);
+  g_autoptr (XpPluginInfo) old = before != NULL ? xp_plugin_info (before) : NULL;
+  if (old != NULL && old->state == XP_PLUGIN_LOADED && source_of (old->path) != NULL)
+    return xp_plugin_swap (before, path, XP_SWAP_FORCE, NULL, error);
   return xp_plugin_load (path, error);
+}
+
+gboolean
+compile_to_swap (XpPlugin *plugin, const char *name, char **path, GError **error)
+{
+  g_autoptr (XpPluginInfo) info = xp_plugin_info (plugin);
+  const char *source = name == NULL ? source_of (info->path) : is_source (name) ? name : NULL;
+  *path = source != NULL ? compile_to_load (source, error) : g_strdup (name);
+  return source == NULL || *path != NULL;
 }

@@ -15,6 +15,10 @@ gboolean compile_plugin (char *const *files, const char *output, gboolean dry_ru
 /* Whether @name is to be compiled before it is loaded: FILE.c. */
 gboolean is_source (const char *name);
 
-/* xp_plugin_load(), also of a source file: it is compiled into a folder of this process. A second
- * load of it puts the plugin that was compiled anew in the place of the old one. */
+/* xp_plugin_load(), also of a source file, which is compiled into a folder of this process. A
+ * plugin of that name that came from a source too gives its place to it. */
 XpPlugin *load_plugin_or_source (const char *name, GError **error);
+
+/* What xp_plugin_swap() is to take for @name, (transfer full) (nullable): a source is compiled, and
+ * so is that of @plugin, where it came from one and @name is NULL. */
+gboolean compile_to_swap (XpPlugin *plugin, const char *name, char **path, GError **error);

@@ -51,6 +51,14 @@ check_name (const char *name, GError **error)
                     "%s is there already: remove it, or choose another name", name);
       return FALSE;
     }
+  g_autofree char *header = g_strdup_printf ("/usr/include/%s.h", name);
+  if (g_file_test (header, G_FILE_TEST_EXISTS))
+    {
+      xp_error_set (error, XP_ERROR_INVALID_ARGUMENT, NULL,
+                    "the header %s.h, which is generated, would hide %s: choose another name", name,
+                    header);
+      return FALSE;
+    }
   unsigned n;
   gboolean is_free = TRUE;
   XpPluginInfo **infos = xp_plugins (&n);

@@ -209,7 +209,10 @@ run_swap (Session *session, const char *rest, GString *output, GError **error)
   XpPlugin *old = words != NULL ? find_loaded (words[0], error) : NULL;
   XpSwapFlags flags = (overlay ? XP_SWAP_OVERLAY : 0) | (force ? XP_SWAP_FORCE : 0);
   unsigned token = 0;
-  XpPlugin *plugin = old != NULL ? xp_plugin_swap (old, words[1], flags, &token, error) : NULL;
+  g_autofree char *path = NULL;
+  XpPlugin *plugin = old != NULL && compile_to_swap (old, words[1], &path, error)
+                         ? xp_plugin_swap (old, path, flags, &token, error)
+                         : NULL;
   if (plugin == NULL)
     return FALSE;
   if (overlay)
