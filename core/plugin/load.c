@@ -464,6 +464,21 @@ xp_load_file (const char *path, XpSwap *swap, GError **error)
   return NULL;
 }
 
+/* Who opens a file in another way may not be through its constructors, and some of its cells are
+ * not there yet: the linker's lock, which they run under, is waited for. */
+static void
+count_one_more (XpPlugin *plugin)
+{
+  __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+  g_mutex_lock (&xp_plugins_lock);
+  bool may_run = plugin->is_foreign && plugin->linked == NULL;
+  g_autofree char *path = may_run ? g_strdup (plugin->mapped_path) : NULL;
+  g_mutex_unlock (&xp_plugins_lock);
+  void *handle = path != NULL ? dlopen (path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  if (handle != NULL)
+    dlclose (handle);
+}
+
 /* Somebody else may open the file at the same time; then it is loaded, as the program wants it. */
 static XpPlugin *
 load_or_count (const char *path, GError **error)
@@ -475,7 +490,7 @@ load_or_count (const char *path, GError **error)
       && (plugin = xp_plugin_find_file (&status)) != NULL)
     {
       g_clear_error (&local);
-      __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+      count_one_more (plugin);
     }
   if (local != NULL)
     g_propagate_error (error, local);
@@ -513,7 +528,7 @@ xp_plugin_load (const char *name, GError **error)
   if (path != NULL && stat (path, &status) == 0)
     plugin = xp_plugin_find_file (&status);
   if (plugin != NULL)
-    __atomic_add_fetch (&plugin->load_count, 1, __ATOMIC_RELAXED);
+    count_one_more (plugin);
   else if (linked != NULL)
     plugin = revive (linked, NULL, error) ? linked : NULL;
   else if (path != NULL)
