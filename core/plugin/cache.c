@@ -35,6 +35,9 @@ directory (bool create)
   /* With raised privileges the environment does not say where to write. */
   if (getauxval (AT_SECURE) != 0)
     return NULL;
+  /* Nor does the working directory. */
+  if (!g_path_is_absolute (g_get_user_cache_dir ()))
+    return NULL;
   char *path = g_build_filename (g_get_user_cache_dir (), "crosspoint", "plugins", NULL);
   struct stat status;
   if ((!create || g_mkdir_with_parents (path, 0700) == 0) && lstat (path, &status) == 0

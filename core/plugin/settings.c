@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -142,13 +143,31 @@ set_unknown (const char *name, GError **error)
 
 /* --- The user's file. --- */
 
+/* A relative one, of HOME or XDG_CONFIG_HOME, would let the working directory decide what is
+ * loaded; it counts as none. */
+static char *
+user_config_directory (void)
+{
+  struct passwd entry, *found = NULL;
+  char buffer[4096];
+  if (g_path_is_absolute (g_get_user_config_dir ()))
+    return g_strdup (g_get_user_config_dir ());
+  const char *home = g_get_home_dir ();
+  if (!g_path_is_absolute (home)
+      && (getpwuid_r (geteuid (), &entry, buffer, sizeof buffer, &found) != 0 || found == NULL
+          || !g_path_is_absolute (home = entry.pw_dir)))
+    home = "/";
+  return g_build_filename (home, ".config", NULL);
+}
+
 char *
 xp_settings_file (void)
 {
   const char *chosen = xp_environment_is_trusted () ? g_getenv ("CROSSPOINT_CONFIG") : NULL;
   if (chosen != NULL && chosen[0] != '\0')
     return g_canonicalize_filename (chosen, NULL);
-  return g_build_filename (g_get_user_config_dir (), "crosspoint", "crosspoint.conf", NULL);
+  g_autofree char *directory = user_config_directory ();
+  return g_build_filename (directory, "crosspoint", "crosspoint.conf", NULL);
 }
 
 /* The text of the file; NULL, without an error, if it is not there. */

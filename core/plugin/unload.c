@@ -193,6 +193,21 @@ wait_for_threads (XpPlugin *plugin, double seconds)
   return TRUE;
 }
 
+/* Closes what only waits for a thread to leave; pins close by themselves. */
+static void *
+close_when_left (void *data)
+{
+  XpPlugin *plugin = data;
+  for (gulong wait = 1000; xp_plugin_state (plugin) == XP_PLUGIN_DRAINING
+                           && __atomic_load_n (&plugin->pins, __ATOMIC_SEQ_CST) == 0;
+       wait = MIN (wait * 2, 500000))
+    {
+      g_usleep (wait);
+      xp_unload_drained (true);
+    }
+  return NULL;
+}
+
 gboolean
 xp_unload_finish (XpPlugin *plugin, GError **error)
 {
@@ -215,6 +230,9 @@ xp_unload_finish (XpPlugin *plugin, GError **error)
   xp_plugin_set_state (plugin, XP_PLUGIN_DRAINING, reason);
   xp_error_set (error, XP_ERROR_BUSY, &(XpErrorDetails){ .plugin = plugin->owner.name },
                 "the cells of %s are gone, but %s", plugin->owner.name, reason);
+  GThread *thread = g_thread_try_new ("crosspoint-close", close_when_left, plugin, NULL);
+  if (thread != NULL)
+    g_thread_unref (thread);
   return FALSE;
 }
 

@@ -155,6 +155,19 @@ START_TEST (a_file_of_everyone)
 }
 END_TEST
 
+/* Nor may the working directory. */
+START_TEST (relative_directories)
+{
+  g_setenv ("HOME", "", TRUE);
+  g_setenv ("XDG_CONFIG_HOME", ".config", TRUE);
+  g_unsetenv ("CROSSPOINT_CONFIG");
+  g_autofree char *file = xp_settings_file ();
+  ck_assert (g_path_is_absolute (file));
+  g_autofree char *here = g_get_current_dir ();
+  ck_assert (!g_str_has_prefix (file, here));
+}
+END_TEST
+
 START_TEST (no_regular_file)
 {
   g_setenv ("CROSSPOINT_CONFIG", "/dev/zero", TRUE);
@@ -344,6 +357,7 @@ main (void)
   tcase_add_test (tests, wrong_layers);
   tcase_add_test (tests, lists);
   tcase_add_test (tests, a_file_of_everyone);
+  tcase_add_test (tests, relative_directories);
   tcase_add_test (tests, no_regular_file);
   tcase_add_test (tests, directories);
   tcase_add_test (tests, saved);

@@ -117,10 +117,8 @@ START_TEST (a_thread_does_not_leave)
   assert_number (1);
   unload (again);
   guest_leave (&guest);
-  unsigned n;
-  XpPluginInfo **infos = xp_plugins (&n);
-  xp_plugin_infos_free (infos, n);
-  assert_state (first, XP_PLUGIN_UNLOADED, NULL);
+  /* Nobody has to load or unload anything for it to close. */
+  wait_for_state (first, XP_PLUGIN_UNLOADED);
   ck_assert (!is_mapped (path));
 }
 END_TEST
